@@ -1,0 +1,3 @@
+//! The `epgt` program.
+
+fn main() {}

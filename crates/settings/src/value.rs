@@ -1,0 +1,126 @@
+//! Values that a setting can have, and their text.
+
+/// A type that a setting can have. `show` writes a TOML literal and `parse` reads one back (quotes are optional).
+///
+/// ```
+/// use epgt_settings::Value;
+/// assert_eq!(usize::parse("10_000"), Ok(10_000));
+/// assert_eq!(Option::<usize>::parse("auto"), Ok(None));
+/// assert_eq!(0.5f32.show(), "0.5");
+/// ```
+pub trait Value: Sized {
+    /// The accepted names, for types that are one of a few.
+    const CHOICES: &'static [&'static str] = &[];
+
+    /// Reads the value; the error says what is wanted.
+    fn parse(text: &str) -> Result<Self, String>;
+
+    /// Writes the value as TOML.
+    fn show(&self) -> String;
+}
+
+macro_rules! number {
+    ($($type:ty, $wants:literal;)+) => {$(
+        impl Value for $type {
+            fn parse(text: &str) -> Result<Self, String> {
+                text.trim().trim_matches('"').replace('_', "").parse().map_err(|_| $wants.to_string())
+            }
+
+            fn show(&self) -> String {
+                format!("{self:?}")
+            }
+        }
+    )+};
+}
+
+number! {
+    f32, "a number is wanted, such as 0.001 or 1e-3";
+    f64, "a number is wanted, such as 0.001 or 1e-3";
+    bool, "true or false is wanted";
+}
+
+macro_rules! whole_number {
+    ($($type:ty)+) => {$(
+        impl Value for $type {
+            fn parse(text: &str) -> Result<Self, String> {
+                let text = text.trim().trim_matches('"').replace('_', "");
+                let wants = || "a whole number is wanted, such as 16, 100_000 or 1e6".to_string();
+                if let Ok(number) = text.parse() {
+                    return Ok(number);
+                }
+                let number: f64 = text.parse().map_err(|_| wants())?;
+                if number.fract() != 0.0 || !(0.0..=9e15).contains(&number) {
+                    return Err(wants());
+                }
+                Ok(number as $type)
+            }
+
+            fn show(&self) -> String {
+                self.to_string()
+            }
+        }
+    )+};
+}
+
+whole_number! { usize u64 }
+
+impl Value for String {
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(text.trim().trim_matches('"').to_string())
+    }
+
+    fn show(&self) -> String {
+        format!("{self:?}")
+    }
+}
+
+/// A value that the program works out when it is `auto`.
+impl<T: Value> Value for Option<T> {
+    fn parse(text: &str) -> Result<Self, String> {
+        match text.trim().trim_matches('"') {
+            "auto" => Ok(None),
+            other => T::parse(other)
+                .map(Some)
+                .map_err(|wants| format!("\"auto\", or {wants}")),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            None => "\"auto\"".to_string(),
+            Some(value) => value.show(),
+        }
+    }
+}
+
+/// A list, written `[a, b, c]`; the brackets are optional.
+impl<T: Value> Value for Vec<T> {
+    fn parse(text: &str) -> Result<Self, String> {
+        let inner = text.trim().trim_matches('"');
+        let inner = inner.strip_prefix('[').unwrap_or(inner);
+        let inner = inner.strip_suffix(']').unwrap_or(inner);
+        inner
+            .split(',')
+            .filter(|item| !item.trim().is_empty())
+            .map(T::parse)
+            .collect()
+    }
+
+    fn show(&self) -> String {
+        let items: Vec<String> = self.iter().map(Value::show).collect();
+        format!("[{}]", items.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_may_be_written_with_an_exponent_but_not_with_a_fraction() {
+        assert_eq!(u64::parse("1e6"), Ok(1_000_000));
+        assert!(u64::parse("1.5").is_err());
+        assert!(u64::parse("-3").is_err());
+        assert!(usize::parse("nan").is_err());
+    }
+}
