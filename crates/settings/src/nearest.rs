@@ -13,7 +13,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .into_iter()
         .map(|candidate| {
             let other = candidate.to_lowercase();
-            let mut score = strsim::jaro_winkler(&wanted, &other);
+            let slips = strsim::normalized_damerau_levenshtein(&wanted, &other) + 0.1;
+            let mut score = strsim::jaro_winkler(&wanted, &other).max(slips);
             if other.starts_with(&wanted) || other.ends_with(&wanted) {
                 score += 0.2;
             }
