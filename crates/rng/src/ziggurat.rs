@@ -9,9 +9,9 @@
 use std::sync::LazyLock;
 
 /// Where the tail begins.
-pub(crate) const R: f64 = 3.654_152_885_361_008_8;
+pub(crate) const R: f64 = 3.654_152_885_361_009;
 /// 1 / R, as NumPy writes it.
-pub(crate) const INVERSE_R: f64 = 0.273_661_237_329_758_28;
+pub(crate) const INVERSE_R: f64 = 0.273_661_237_329_758_3;
 /// The area of a layer. The exact one is 3 units in the last place higher; NumPy's tables are made from this.
 const V: f64 = 0.004_928_673_233_974_652;
 const TWO_52: f64 = (1u64 << 52) as f64;

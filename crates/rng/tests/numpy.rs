@@ -64,7 +64,7 @@ fn a_million_normals_equal_numpys_with_edges_and_tail() {
         let mut sum = 0u64;
         for i in 0..1_000_000 {
             let x = rng.standard_normal();
-            tail += u32::from(x.abs() > 3.6541528853610088);
+            tail += u32::from(x.abs() > 3.654_152_885_361_009);
             sum = sum.wrapping_add(x.to_bits().wrapping_mul(2 * i + 1));
         }
         assert!(tail > 150, "the tail was drawn {tail} times");
