@@ -1,0 +1,195 @@
+//! A dense layer with its activation: the only layer that the vector tasks and the hyper-state encoder need.
+
+use serde::{Deserialize, Serialize};
+
+use crate::kernel;
+use crate::{Parameters, TensorId};
+
+/// What a layer applies to each of its outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activation {
+    /// y = x.
+    Identity,
+    /// y = tanh(x).
+    Tanh,
+    /// y = max(x, 0).
+    Relu,
+    /// y = 1 / (1 + exp(-x)).
+    Sigmoid,
+}
+
+/// y = activation(x W^T + b), with W `[outputs, inputs]` in the tensor `<name>.weight` and b in `<name>.bias`.
+///
+/// The layer keeps what its last pass saw: inputs, outputs and the gradient of the pre-activations. Backward needs
+/// them, and so do the Kronecker factors of K-FAC, which are the second moments of [`input`](Self::input) and
+/// [`delta`](Self::delta).
+///
+/// ```
+/// use epgt_nn::{Activation, Linear, Parameters};
+///
+/// let mut params = Parameters::new();
+/// let mut layer = Linear::new(&mut params, "head", 2, 1, Activation::Relu);
+/// params.value_mut(layer.weight()).copy_from_slice(&[1.0, -1.0]);
+/// assert_eq!(layer.forward(&params, &[3.0, 1.0, 1.0, 3.0], 2), [2.0, 0.0]);
+/// layer.backward(&mut params, &[1.0, 1.0]);
+/// assert_eq!(params.gradient(layer.weight()), [3.0, 1.0]);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Linear {
+    weight: TensorId,
+    bias: TensorId,
+    inputs: usize,
+    outputs: usize,
+    activation: Activation,
+    batch: usize,
+    input: Vec<f32>,
+    output: Vec<f32>,
+    delta: Vec<f32>,
+}
+
+impl Linear {
+    /// Adds the layer's two tensors, filled with zeros.
+    ///
+    /// # Panics
+    /// If there are no inputs or no outputs.
+    pub fn new(
+        params: &mut Parameters,
+        name: &str,
+        inputs: usize,
+        outputs: usize,
+        activation: Activation,
+    ) -> Self {
+        assert!(inputs > 0 && outputs > 0, "a layer has inputs and outputs");
+        Self {
+            weight: params.add(&format!("{name}.weight"), outputs, inputs),
+            bias: params.add(&format!("{name}.bias"), 1, outputs),
+            inputs,
+            outputs,
+            activation,
+            batch: 0,
+            input: Vec::new(),
+            output: Vec::new(),
+            delta: Vec::new(),
+        }
+    }
+
+    /// Outputs `[batch, outputs]` for inputs `[batch, inputs]`. Buffers grow to the largest batch seen, then no memory
+    /// is asked for.
+    ///
+    /// # Panics
+    /// If `input` is not `batch` rows.
+    pub fn forward(&mut self, params: &Parameters, input: &[f32], batch: usize) -> &[f32] {
+        assert_eq!(
+            input.len(),
+            batch * self.inputs,
+            "input must be batch by inputs"
+        );
+        self.batch = batch;
+        grow(&mut self.input, batch * self.inputs).copy_from_slice(input);
+        let output = grow(&mut self.output, batch * self.outputs);
+        let (weight, bias) = (params.value(self.weight), params.value(self.bias));
+        kernel::affine(input, weight, bias, self.activation, output);
+        output
+    }
+
+    /// Turns the gradient of the last outputs into [`delta`](Self::delta), and overwrites the gradients of weight and
+    /// bias: dW = delta^T x, db = sum of delta over the batch.
+    ///
+    /// # Panics
+    /// If `output_gradient` does not fit the last forward pass.
+    pub fn backward(&mut self, params: &mut Parameters, output_gradient: &[f32]) {
+        assert_eq!(
+            output_gradient.len(),
+            self.batch * self.outputs,
+            "one gradient for each output of the last pass"
+        );
+        let delta = grow(&mut self.delta, self.batch * self.outputs);
+        let output = &self.output[..self.batch * self.outputs];
+        match self.activation {
+            Activation::Identity => delta.copy_from_slice(output_gradient),
+            Activation::Tanh => kernel::scale_by_tanh_slope(output, output_gradient, delta),
+            Activation::Relu => kernel::scale_by_relu_slope(output, output_gradient, delta),
+            Activation::Sigmoid => kernel::scale_by_sigmoid_slope(output, output_gradient, delta),
+        }
+        let input = &self.input[..self.batch * self.inputs];
+        kernel::combine(
+            delta,
+            (1, self.outputs),
+            input,
+            self.inputs,
+            params.gradient_mut(self.weight),
+        );
+        kernel::column_sums(delta, params.gradient_mut(self.bias));
+    }
+
+    /// After [`backward`](Self::backward): the gradient of the inputs, delta W, written to `out [batch, inputs]`.
+    ///
+    /// # Panics
+    /// If `out` does not fit the last forward pass.
+    pub fn input_gradient(&self, params: &Parameters, out: &mut [f32]) {
+        assert_eq!(
+            out.len(),
+            self.batch * self.inputs,
+            "one gradient for each input of the last pass"
+        );
+        kernel::combine(
+            self.delta(),
+            (self.outputs, 1),
+            params.value(self.weight),
+            self.inputs,
+            out,
+        );
+    }
+
+    /// The tensor of W, `[outputs, inputs]`.
+    pub fn weight(&self) -> TensorId {
+        self.weight
+    }
+
+    /// The tensor of b, `[1, outputs]`.
+    pub fn bias(&self) -> TensorId {
+        self.bias
+    }
+
+    /// How many numbers a row of input has.
+    pub fn inputs(&self) -> usize {
+        self.inputs
+    }
+
+    /// How many numbers a row of output has.
+    pub fn outputs(&self) -> usize {
+        self.outputs
+    }
+
+    /// How many rows the last forward pass had.
+    pub fn batch(&self) -> usize {
+        self.batch
+    }
+
+    /// The inputs of the last forward pass, `[batch, inputs]`.
+    pub fn input(&self) -> &[f32] {
+        &self.input[..self.batch * self.inputs]
+    }
+
+    /// The outputs of the last forward pass, `[batch, outputs]`.
+    pub fn output(&self) -> &[f32] {
+        &self.output[..self.batch * self.outputs]
+    }
+
+    /// The gradient of the pre-activations from the last backward pass, `[batch, outputs]`.
+    ///
+    /// # Panics
+    /// If a forward pass with a larger batch came after it.
+    pub fn delta(&self) -> &[f32] {
+        &self.delta[..self.batch * self.outputs]
+    }
+}
+
+/// The first `len` numbers of a buffer that never shrinks.
+pub(crate) fn grow(buffer: &mut Vec<f32>, len: usize) -> &mut [f32] {
+    if buffer.len() < len {
+        buffer.resize(len, 0.0);
+    }
+    &mut buffer[..len]
+}

@@ -1,0 +1,132 @@
+//! A stack of dense layers: policy, value function, encoder and decoder are all this.
+
+use epgt_rng::Pcg64;
+
+use crate::linear::grow;
+use crate::{Activation, Linear, Parameters, orthogonal};
+
+/// A multi-layer perceptron whose layers are called `<name>.0`, `<name>.1`, and so on.
+///
+/// ```
+/// use epgt_nn::{Activation, Mlp, Parameters};
+/// use epgt_rng::Pcg64;
+///
+/// let mut params = Parameters::new();
+/// let mut rng = Pcg64::from_seed(0);
+/// let gain = 2.0_f32.sqrt();
+/// let mut value = Mlp::new(&mut params, "value", &[3, 64, 1], Activation::Tanh, Activation::Identity, gain, 1.0, &mut rng);
+/// let outputs = value.forward(&params, &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], 2).to_vec();
+/// value.backward(&mut params, &outputs);
+/// assert_eq!(params.gradient_tensors().nth(3).unwrap().name, "value.1.bias");
+/// ```
+#[derive(Clone, Debug)]
+pub struct Mlp {
+    layers: Vec<Linear>,
+    flow: Vec<f32>,
+}
+
+impl Mlp {
+    /// Layers between consecutive `sizes`, with orthogonal weights times a gain and zero biases.
+    ///
+    /// # Panics
+    /// If there are fewer than two sizes, or one is 0.
+    #[allow(clippy::too_many_arguments)] // each is said once, where the network is made
+    pub fn new(
+        params: &mut Parameters,
+        name: &str,
+        sizes: &[usize],
+        hidden: Activation,
+        output: Activation,
+        hidden_gain: f32,
+        output_gain: f32,
+        rng: &mut Pcg64,
+    ) -> Self {
+        assert!(
+            sizes.len() >= 2,
+            "a network has an input and an output size"
+        );
+        let last = sizes.len() - 2;
+        let layers = (0..=last)
+            .map(|i| {
+                let (activation, gain) = if i == last {
+                    (output, output_gain)
+                } else {
+                    (hidden, hidden_gain)
+                };
+                let layer = Linear::new(
+                    params,
+                    &format!("{name}.{i}"),
+                    sizes[i],
+                    sizes[i + 1],
+                    activation,
+                );
+                orthogonal(
+                    sizes[i + 1],
+                    sizes[i],
+                    gain,
+                    rng,
+                    params.value_mut(layer.weight()),
+                );
+                layer
+            })
+            .collect();
+        Self {
+            layers,
+            flow: Vec::new(),
+        }
+    }
+
+    /// Outputs `[batch, last size]` for inputs `[batch, first size]`. Buffers grow to the largest batch seen, then no
+    /// memory is asked for.
+    ///
+    /// # Panics
+    /// If `input` is not `batch` rows.
+    pub fn forward(&mut self, params: &Parameters, input: &[f32], batch: usize) -> &[f32] {
+        let mut current = input;
+        for layer in &mut self.layers {
+            current = layer.forward(params, current, batch);
+        }
+        self.output()
+    }
+
+    /// The outputs of the last forward pass.
+    pub fn output(&self) -> &[f32] {
+        self.layers[self.layers.len() - 1].output()
+    }
+
+    /// Overwrites the gradients of this network's tensors, given the gradient of the last outputs.
+    ///
+    /// # Panics
+    /// If `output_gradient` does not fit the last forward pass.
+    pub fn backward(&mut self, params: &mut Parameters, output_gradient: &[f32]) {
+        let last = self.layers.len() - 1;
+        self.layers[last].backward(params, output_gradient);
+        for i in (0..last).rev() {
+            let next = &self.layers[i + 1];
+            let flow = grow(&mut self.flow, next.batch() * next.inputs());
+            next.input_gradient(params, flow);
+            self.layers[i].backward(params, flow);
+        }
+    }
+
+    /// [`backward`](Self::backward), and the gradient of the inputs `[batch, first size]`.
+    ///
+    /// # Panics
+    /// If `output_gradient` does not fit the last forward pass.
+    pub fn backward_to_input(
+        &mut self,
+        params: &mut Parameters,
+        output_gradient: &[f32],
+    ) -> &[f32] {
+        self.backward(params, output_gradient);
+        let first = &self.layers[0];
+        let flow = grow(&mut self.flow, first.batch() * first.inputs());
+        first.input_gradient(params, flow);
+        flow
+    }
+
+    /// The layers, from input to output.
+    pub fn layers(&self) -> &[Linear] {
+        &self.layers
+    }
+}
