@@ -1,1 +1,7 @@
 //! placeholder
+
+mod append;
+pub mod artifact;
+pub mod table;
+pub mod tensorboard;
+pub mod usage;

@@ -1,0 +1,109 @@
+//! What a run costs: processor time and memory, as the system counts them.
+//!
+//! Speed is stated per CPU-second rather than per second of the clock, because machines are shared and clocks then measure
+//! the neighbours.
+
+use std::mem::MaybeUninit;
+
+/// What one unit of `ru_maxrss` is: Linux counts kibibytes, macOS counts bytes.
+#[cfg(target_os = "macos")]
+const PEAK_UNIT_BYTES: f64 = 1.0;
+#[cfg(not(target_os = "macos"))]
+const PEAK_UNIT_BYTES: f64 = 1024.0;
+
+/// CPU seconds (user and system) that the calling thread has used since it began.
+///
+/// ```
+/// let before = epgt_train::usage::thread_cpu_seconds();
+/// let sum: f64 = (0..100_000).map(f64::from).sum();
+/// assert!(sum > 0.0 && epgt_train::usage::thread_cpu_seconds() >= before);
+/// ```
+pub fn thread_cpu_seconds() -> f64 {
+    let mut time = MaybeUninit::<libc::timespec>::zeroed();
+    // SAFETY: the pointer is to a timespec that lives across the call, and a timespec of zeros is valid should the call fail.
+    let time = unsafe {
+        libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr());
+        time.assume_init()
+    };
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
+/// CPU seconds (user and system) that all threads of this process have used; those of child processes are not counted.
+///
+/// ```
+/// use epgt_train::usage::{process_cpu_seconds, thread_cpu_seconds};
+/// let before = process_cpu_seconds();
+/// while thread_cpu_seconds() < 0.02 {}
+/// assert!(process_cpu_seconds() > before);
+/// ```
+pub fn process_cpu_seconds() -> f64 {
+    let usage = own_usage();
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+}
+
+/// The most memory that this process has had resident so far, in MB (millions of bytes).
+///
+/// On Linux a program begins with the peak of the process that became it, a copy of its parent: a very large parent shows here.
+///
+/// ```
+/// let peak = epgt_train::usage::peak_memory_mb();
+/// assert!(peak > 0.5 && peak < 1e6);
+/// ```
+pub fn peak_memory_mb() -> f64 {
+    own_usage().ru_maxrss as f64 * PEAK_UNIT_BYTES / 1e6
+}
+
+fn own_usage() -> libc::rusage {
+    let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is to an rusage that lives across the call, and an rusage of zeros is valid should the call fail.
+    unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        usage.assume_init()
+    }
+}
+
+fn seconds(time: libc::timeval) -> f64 {
+    time.tv_sec as f64 + time.tv_usec as f64 * 1e-6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn work_for(cpu_seconds: f64) {
+        let start = thread_cpu_seconds();
+        while thread_cpu_seconds() - start < cpu_seconds {}
+    }
+
+    #[test]
+    fn sleeping_costs_no_cpu_time_and_working_does() {
+        let start = thread_cpu_seconds();
+        std::thread::sleep(Duration::from_millis(60));
+        let slept = thread_cpu_seconds() - start;
+        assert!(slept < 0.03, "{slept}");
+        work_for(0.03);
+        assert!(thread_cpu_seconds() - start >= 0.03);
+    }
+
+    #[test]
+    fn work_of_another_thread_counts_for_the_process_only() {
+        let (thread, process) = (thread_cpu_seconds(), process_cpu_seconds());
+        std::thread::spawn(|| work_for(0.06)).join().unwrap();
+        assert!(thread_cpu_seconds() - thread < 0.03);
+        // The process counter of some systems moves in ticks of up to 10 ms.
+        assert!(process_cpu_seconds() - process > 0.04);
+    }
+
+    #[test]
+    fn touching_memory_raises_the_peak_by_as_many_megabytes() {
+        let before = peak_memory_mb();
+        let block = std::hint::black_box(vec![1_u8; 100_000_000 + (before * 1e6) as usize]);
+        let after = peak_memory_mb();
+        let size = block.len() as f64 / 1e6;
+        assert!(
+            after >= size && after < before + size + 50.0,
+            "{before} {after}"
+        );
+    }
+}
