@@ -1,1 +1,22 @@
-//! placeholder
+//! What many runs say together.
+//!
+//! [`statistics`] condenses the scores of several seeds into the numbers that a claim rests on (the paper's mean, median and
+//! Cohen's d, and beside them the interquartile mean and bootstrap intervals); [`text_table`] lays them out for a terminal or a
+//! Markdown page.
+//!
+//! ```
+//! use epgt_report::statistics::{RESAMPLES, bootstrap_interval, mean};
+//! use epgt_report::text_table::TextTable;
+//! let scores = [282.0, 271.5, 290.0];
+//! let interval = bootstrap_interval(&scores, RESAMPLES, 0);
+//! let mut table = TextTable::new(&["task", "mean", "95% interval"]);
+//! table.row(&["BipedalWalker-v3", &format!("{:.1}", mean(&scores)), &format!("{interval:.1}")]);
+//! assert_eq!(table.plain(), "\
+//! task               mean    95% interval
+//! ----------------  -----  --------------
+//! BipedalWalker-v3  281.2  [271.5, 290.0]
+//! ");
+//! ```
+
+pub mod statistics;
+pub mod text_table;
