@@ -1,1 +1,42 @@
-//! placeholder
+//! Policy gradients: everything between a stepped environment and an updated policy.
+//!
+//! Data walks one way. [`collect`] fills a [`Rollout`] (the environment phase: the agent acts T steps in each of N
+//! environments), [`gae`] turns its rewards and values into advantages, [`losses`] turn those and the outputs of an
+//! [`ActorCritic`] into gradients through an [`ActionDistribution`], and a method such as [`A2c`] steps the parameters. What a
+//! hyper-agent may change between two updates is listed as [`Hyperparameter`]s and set by index.
+//!
+//! ```
+//! use epgt_envs::{Normalizer, VecEnv};
+//! use epgt_pg::{A2c, A2cSettings, ActorCritic, PolicySettings, Rollout, collect};
+//! use epgt_rng::Pcg64;
+//!
+//! let task = epgt_envs::find("CartPole-v1").unwrap();
+//! let mut envs = VecEnv::new(task, 4, 0);
+//! let (observation, action) = (envs.observation_space().size(), envs.action_space().clone());
+//! let mut rng = Pcg64::for_purpose(0, "policy", 0);
+//! let mut agent = ActorCritic::new(&PolicySettings::default(), observation, &action, &mut rng);
+//! let mut a2c = A2c::new(A2cSettings::default(), &agent);
+//! let mut rollout = Rollout::new(a2c.settings.n_steps, 4, observation, action.size());
+//! let mut normalizer = Normalizer::new(observation, 4, true, true, a2c.settings.gamma);
+//! for _ in 0..10 {
+//!     collect(&mut rollout, &mut envs, &mut normalizer, &mut agent, &mut rng).unwrap();
+//!     let stats = a2c.update(&mut agent, &mut rollout).unwrap();
+//!     assert!(stats.entropy > 0.0);
+//! }
+//! ```
+
+mod a2c;
+mod actor_critic;
+mod collect;
+mod distribution;
+pub mod gae;
+mod hyperparameter;
+pub mod losses;
+mod rollout;
+
+pub use a2c::{A2c, A2cSettings, NotFinite, UpdateStats};
+pub use actor_critic::{ActorCritic, HiddenActivation, PolicySettings};
+pub use collect::collect;
+pub use distribution::ActionDistribution;
+pub use hyperparameter::{Hyperparameter, Kind, index_of};
+pub use rollout::Rollout;

@@ -1,0 +1,94 @@
+//! The environment phase: the agent acts T steps in each of N environments (paper, Algorithm 1, line 4).
+
+use crate::{ActorCritic, Rollout};
+use epgt_envs::{EnvError, Normalizer, StepRow, VecEnv};
+use epgt_rng::Pcg64;
+
+/// Fills `rollout` with the next T steps of every environment.
+///
+/// The first call resets the environments; later ones go on from the last observations of the phase before. The observations of
+/// truncated episodes are valued here, because the environment has moved on to the next episode by the time of the update.
+/// See the crate's documentation for an example.
+pub fn collect(
+    rollout: &mut Rollout,
+    envs: &mut VecEnv,
+    normalizer: &mut Normalizer,
+    agent: &mut ActorCritic,
+    rng: &mut Pcg64,
+) -> Result<(), EnvError> {
+    let n = rollout.n;
+    let observation = rollout.final_observation.len();
+    let row = n * observation;
+    let action_row = n * agent.distribution.action_size();
+    assert_eq!(
+        envs.n(),
+        n,
+        "a rollout is made for its number of environments"
+    );
+
+    rollout.episodes.clear();
+    rollout.final_values.fill(0.0);
+    if rollout.started {
+        rollout.observations.copy_within(rollout.steps * row.., 0);
+    } else {
+        envs.reset(&mut rollout.observations[..row])?;
+        normalizer.observe(&mut rollout.observations[..row]);
+        rollout.started = true;
+    }
+
+    for t in 0..rollout.steps {
+        let (now, next) = rollout.observations[t * row..].split_at_mut(row);
+        let next = &mut next[..row];
+        let actions = &mut rollout.actions[t * action_row..][..action_row];
+        let step = t * n..(t + 1) * n;
+        let raw_rewards = &mut rollout.raw_rewards[step.clone()];
+        let terminated = &mut rollout.terminated[step.clone()];
+        let truncated = &mut rollout.truncated[step.clone()];
+
+        let log_probs = &mut rollout.log_probs[step.clone()];
+        agent.act(
+            now,
+            n,
+            rng,
+            actions,
+            log_probs,
+            &mut rollout.values[step.clone()],
+        );
+        let out = StepRow {
+            observations: next,
+            rewards: raw_rewards,
+            terminated,
+            truncated,
+        };
+        envs.step(actions, out)?;
+        normalizer.rewards(
+            raw_rewards,
+            terminated,
+            truncated,
+            &mut rollout.rewards[step],
+        );
+        normalizer.observe(next);
+
+        if envs.finished().is_empty() {
+            continue;
+        }
+        rollout.episodes.extend_from_slice(envs.finished());
+        for i in 0..n {
+            if truncated[i] && !terminated[i] {
+                rollout
+                    .final_observation
+                    .copy_from_slice(envs.final_observation(i));
+                normalizer.apply(&mut rollout.final_observation);
+                let value = &mut rollout.final_values[t * n + i..][..1];
+                agent.values_of(&rollout.final_observation, 1, value);
+            }
+        }
+    }
+    let last = rollout.steps;
+    agent.values_of(
+        &rollout.observations[last * row..],
+        n,
+        &mut rollout.values[last * n..],
+    );
+    Ok(())
+}

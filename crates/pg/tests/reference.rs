@@ -1,0 +1,210 @@
+//! Agreement with PyTorch in double precision, recorded by `record_torch.py`.
+
+use epgt_envs::Space;
+use epgt_pg::gae::{Segment, advantages_and_returns};
+use epgt_pg::{A2c, A2cSettings, ActionDistribution, ActorCritic, PolicySettings, Rollout};
+use epgt_rng::Pcg64;
+use serde_json::Value;
+
+fn recorded(name: &str) -> Value {
+    let path = format!("{}/tests/data/{name}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn number(value: &Value) -> f32 {
+    value.as_f64().unwrap() as f32
+}
+
+fn numbers(value: &Value) -> Vec<f32> {
+    value.as_array().unwrap().iter().map(number).collect()
+}
+
+fn flags(value: &Value) -> Vec<bool> {
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|flag| flag.as_bool().unwrap())
+        .collect()
+}
+
+#[track_caller]
+fn assert_close(what: &str, ours: &[f32], theirs: &[f32], tolerance: f32) {
+    assert_eq!(ours.len(), theirs.len(), "{what}");
+    for (i, (a, b)) in ours.iter().zip(theirs).enumerate() {
+        assert!(
+            (a - b).abs() <= tolerance * (1.0 + b.abs()),
+            "{what}[{i}] is {a}, PyTorch has {b}"
+        );
+    }
+}
+
+fn distributions_agree(family: &str, distribution: impl Fn(usize) -> ActionDistribution) {
+    let data = &recorded("distributions")[family];
+    let get = |key: &str| numbers(&data[key]);
+    let distribution = distribution(data["n"].as_u64().unwrap() as usize);
+    let (outputs, log_std) = (get("outputs"), get("log_std"));
+    let batch = get("log_prob").len();
+    let (mut log_probs, mut entropies, mut kl) =
+        (vec![0.0; batch], vec![0.0; batch], vec![0.0; batch]);
+    distribution.evaluate(
+        &outputs,
+        &log_std,
+        &get("actions"),
+        &mut log_probs,
+        &mut entropies,
+    );
+    distribution.kl(
+        (&outputs, &log_std),
+        (&get("other"), &get("other_log_std")),
+        &mut kl,
+    );
+    assert_close("log_prob", &log_probs, &get("log_prob"), 1e-5);
+    assert_close("entropy", &entropies, &get("entropy"), 1e-5);
+    assert_close("kl", &kl, &get("kl"), 1e-5);
+}
+
+#[test]
+fn categorical_log_probabilities_entropies_and_divergences_are_pytorchs() {
+    distributions_agree("categorical", |n| ActionDistribution::Categorical { n });
+}
+
+#[test]
+fn gaussian_log_probabilities_entropies_and_divergences_are_pytorchs() {
+    distributions_agree("gaussian", |dim| ActionDistribution::DiagonalGaussian {
+        dim,
+    });
+}
+
+#[test]
+fn advantages_are_the_sum_that_defines_them() {
+    let data = recorded("gae");
+    let (rewards, values) = (numbers(&data["rewards"]), numbers(&data["values"]));
+    let segment = Segment {
+        n: data["n"].as_u64().unwrap() as usize,
+        rewards: &rewards,
+        values: &values,
+        final_values: &numbers(&data["final_values"]),
+        terminated: &flags(&data["terminated"]),
+        truncated: &flags(&data["truncated"]),
+    };
+    let (mut advantages, mut returns) = (vec![0.0; rewards.len()], vec![0.0; rewards.len()]);
+    let (gamma, lambda) = (number(&data["gamma"]), number(&data["gae_lambda"]));
+    advantages_and_returns(segment, gamma, lambda, &mut advantages, &mut returns);
+    assert_close(
+        "advantages",
+        &advantages,
+        &numbers(&data["advantages"]),
+        1e-5,
+    );
+    assert_close("returns", &returns, &numbers(&data["returns"]), 1e-5);
+}
+
+fn updates_agree(task: &str) {
+    let data = &recorded("a2c")[task];
+    let size = |key: &str| data[key].as_u64().unwrap() as usize;
+    let actions = match data["discrete"].as_bool().unwrap() {
+        true => Space::Discrete(size("action")),
+        false => Space::Box {
+            low: vec![-1.0; size("action")],
+            high: vec![1.0; size("action")],
+        },
+    };
+    let hidden = numbers(&data["hidden"])
+        .iter()
+        .map(|&width| width as usize)
+        .collect();
+    let policy = PolicySettings {
+        hidden,
+        ..Default::default()
+    };
+    let mut agent = ActorCritic::new(
+        &policy,
+        size("observation"),
+        &actions,
+        &mut Pcg64::from_seed(0),
+    );
+    let shapes: Vec<_> = agent
+        .params
+        .shapes()
+        .iter()
+        .map(|shape| (shape.name.clone(), shape.offset))
+        .collect();
+    for (name, offset) in &shapes {
+        let start = numbers(&data["start"][name]);
+        agent.params.values_mut()[*offset..][..start.len()].copy_from_slice(&start);
+    }
+
+    let setting = |key: &str| data["settings"][key].as_f64().unwrap();
+    let mut a2c = A2c::new(
+        A2cSettings {
+            n_steps: size("steps"),
+            learning_rate: setting("learning_rate"),
+            gamma: setting("gamma"),
+            gae_lambda: setting("gae_lambda"),
+            ent_coef: setting("ent_coef"),
+            vf_coef: setting("vf_coef"),
+            rms_prop_decay: setting("rms_prop_decay"),
+            rms_prop_eps: setting("rms_prop_eps"),
+            normalize_advantage: data["settings"]["normalize_advantage"].as_bool().unwrap(),
+            ..Default::default()
+        },
+        &agent,
+    );
+    let mut rollout = Rollout::new(
+        size("steps"),
+        size("n"),
+        size("observation"),
+        actions.size(),
+    );
+    for update in data["updates"].as_array().unwrap() {
+        let recorded = &update["rollout"];
+        rollout.observations = numbers(&recorded["observations"]);
+        rollout.actions = numbers(&recorded["actions"]);
+        rollout.rewards = numbers(&recorded["rewards"]);
+        rollout.values = numbers(&recorded["values"]);
+        rollout.final_values = numbers(&recorded["final_values"]);
+        rollout.terminated = flags(&recorded["terminated"]);
+        rollout.truncated = flags(&recorded["truncated"]);
+        a2c.set(
+            A2c::index("max_grad_norm").unwrap(),
+            update["max_grad_norm"].as_f64().unwrap(),
+        );
+        let stats = a2c.update(&mut agent, &mut rollout).unwrap();
+
+        for (key, ours) in [
+            ("policy_loss", stats.policy_loss),
+            ("value_loss", stats.value_loss),
+            ("entropy", stats.entropy),
+            ("grad_norm", stats.grad_norm),
+        ] {
+            assert_close(key, &[ours], &[number(&update[key])], 1e-5);
+        }
+        for tensor in agent.params.gradient_tensors() {
+            assert_close(
+                tensor.name,
+                tensor.data,
+                &numbers(&update["gradients"][tensor.name]),
+                1e-5,
+            );
+        }
+        for tensor in agent.params.tensors() {
+            assert_close(
+                tensor.name,
+                tensor.data,
+                &numbers(&update["parameters"][tensor.name]),
+                1e-5,
+            );
+        }
+    }
+}
+
+#[test]
+fn an_update_of_a_discrete_policy_is_pytorchs() {
+    updates_agree("discrete");
+}
+
+#[test]
+fn an_update_of_a_continuous_policy_is_pytorchs() {
+    updates_agree("continuous");
+}
