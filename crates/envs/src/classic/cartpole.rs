@@ -1,0 +1,136 @@
+//! `CartPole-v1`: keep a pole upright on a cart that is pushed left or right (Barto, Sutton and Anderson, 1983).
+
+use crate::env::{decode, encode};
+use crate::registry::Entry;
+use crate::space::choice;
+use crate::{Env, EnvError, Space, Step, TaskSpec};
+use epgt_rng::Pcg64;
+use std::f64::consts::PI;
+
+const GRAVITY: f64 = 9.8;
+const POLE_MASS: f64 = 0.1;
+const TOTAL_MASS: f64 = POLE_MASS + 1.0;
+/// Half the pole's length.
+const LENGTH: f64 = 0.5;
+const POLE_MOMENT: f64 = POLE_MASS * LENGTH;
+const FORCE: f64 = 10.0;
+/// Seconds per step.
+const TIME: f64 = 0.02;
+const MAX_ANGLE: f64 = 12.0 * 2.0 * PI / 360.0;
+const MAX_POSITION: f64 = 2.4;
+
+/// The entry of the registry. The bounds are twice those that end an episode, so that the last observation fits.
+pub(crate) const TASK: TaskSpec = TaskSpec {
+    id: "CartPole-v1",
+    summary: "Keep a pole upright on a cart by pushing the cart left and right.",
+    observation: &[
+        Entry::within("cart position", (2.0 * MAX_POSITION) as f32),
+        Entry::within("cart velocity", f32::INFINITY),
+        Entry::within("pole angle", (2.0 * MAX_ANGLE) as f32),
+        Entry::within("pole angular velocity", f32::INFINITY),
+    ],
+    action: &[Entry::choice("push left", 0), Entry::choice("push right", 1)],
+    reward: "+1 for every step until the pole leans more than 12 degrees or the cart leaves +-2.4.",
+    max_episode_steps: 500,
+    reward_threshold: Some(475.0),
+    make: || Box::new(CartPole::new()),
+};
+
+/// The cart and its pole, moved on by Euler's method: positions by the old velocities, then velocities.
+///
+/// ```
+/// use epgt_envs::{Env, classic::CartPole};
+/// let mut cart = CartPole::new();
+/// let mut observation = [0.0; 4];
+/// cart.reset(Some(0), &mut observation)?;
+/// let velocity = observation[1];
+/// cart.step(&[1.0], &mut observation)?;
+/// assert!(observation[1] > velocity);
+/// # Ok::<(), epgt_envs::EnvError>(())
+/// ```
+pub struct CartPole {
+    observation_space: Space,
+    action_space: Space,
+    rng: Pcg64,
+    /// Position, velocity, angle, angular velocity.
+    state: [f64; 4],
+    /// The episode is over, and further steps earn nothing.
+    fallen: bool,
+}
+
+impl CartPole {
+    /// A cart at rest under an upright pole.
+    pub fn new() -> Self {
+        CartPole {
+            observation_space: Space::from_table(TASK.observation),
+            action_space: Space::Discrete(TASK.action.len()),
+            rng: Pcg64::from_seed(0),
+            state: [0.0; 4],
+            fallen: false,
+        }
+    }
+
+    fn observe(&self, observation: &mut [f32]) {
+        observation.copy_from_slice(&self.state.map(|x| x as f32));
+    }
+}
+
+impl Default for CartPole {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Env for CartPole {
+    fn observation_space(&self) -> &Space {
+        &self.observation_space
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action_space
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), EnvError> {
+        if let Some(seed) = seed {
+            self.rng = Pcg64::from_seed(seed);
+        }
+        self.state = std::array::from_fn(|_| self.rng.uniform(-0.05, 0.05));
+        self.fallen = false;
+        self.observe(observation);
+        Ok(())
+    }
+
+    fn step(&mut self, action: &[f32], observation: &mut [f32]) -> Result<Step, EnvError> {
+        let force = if choice(action, 2)? == 1 { FORCE } else { -FORCE };
+        let [x, x_dot, angle, angle_dot] = self.state;
+        let (sin, cos) = (angle.sin(), angle.cos());
+        let push = (force + POLE_MOMENT * (angle_dot * angle_dot) * sin) / TOTAL_MASS;
+        let inertia = LENGTH * (4.0 / 3.0 - POLE_MASS * (cos * cos) / TOTAL_MASS);
+        let angle_acceleration = (GRAVITY * sin - cos * push) / inertia;
+        let acceleration = push - POLE_MOMENT * angle_acceleration * cos / TOTAL_MASS;
+        self.state = [
+            x + TIME * x_dot,
+            x_dot + TIME * acceleration,
+            angle + TIME * angle_dot,
+            angle_dot + TIME * angle_acceleration,
+        ];
+        self.observe(observation);
+        let terminated = self.state[0].abs() > MAX_POSITION || self.state[2].abs() > MAX_ANGLE;
+        let reward = if terminated && self.fallen { 0.0 } else { 1.0 };
+        self.fallen |= terminated;
+        Ok(Step {
+            reward,
+            terminated,
+            truncated: false,
+        })
+    }
+
+    fn save(&self) -> Vec<u8> {
+        encode(&(&self.rng, self.state, self.fallen))
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
+        (self.rng, self.state, self.fallen) = decode(state)?;
+        Ok(())
+    }
+}

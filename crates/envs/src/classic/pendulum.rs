@@ -1,0 +1,125 @@
+//! `Pendulum-v1`: swing a pendulum up with a weak motor and hold it there.
+
+use super::{square, square_f32};
+use crate::env::{decode, encode};
+use crate::registry::Entry;
+use crate::space::number;
+use crate::{Env, EnvError, Space, Step, TaskSpec};
+use epgt_rng::Pcg64;
+use std::f64::consts::PI;
+
+const MAX_SPEED: f64 = 8.0;
+const MAX_TORQUE: f32 = 2.0;
+/// Seconds per step.
+const TIME: f64 = 0.05;
+/// 3 g / 2 l with g = 10 and l = 1.
+const GRAVITY: f64 = 15.0;
+
+/// The entry of the registry.
+pub(crate) const TASK: TaskSpec = TaskSpec {
+    id: "Pendulum-v1",
+    summary: "Swing a pendulum up with a weak motor and hold it upright.",
+    observation: &[
+        Entry::within("cosine of the angle", 1.0),
+        Entry::within("sine of the angle", 1.0),
+        Entry::within("angular velocity", MAX_SPEED as f32),
+    ],
+    action: &[Entry::within("torque", MAX_TORQUE)],
+    reward: "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2), the angle measured from upright.",
+    max_episode_steps: 200,
+    reward_threshold: None,
+    make: || Box::new(Pendulum::new()),
+};
+
+/// The pendulum: w' = w + (15 sin(angle) + 3 u) dt, angle' = angle + w' dt; it never ends by itself.
+///
+/// ```
+/// use epgt_envs::{Env, classic::Pendulum};
+/// let mut pendulum = Pendulum::new();
+/// let mut observation = [0.0; 3];
+/// pendulum.reset(Some(0), &mut observation)?;
+/// assert!(pendulum.step(&[2.0], &mut observation)?.reward < 0.0);
+/// # Ok::<(), epgt_envs::EnvError>(())
+/// ```
+pub struct Pendulum {
+    observation_space: Space,
+    action_space: Space,
+    rng: Pcg64,
+    angle: f64,
+    velocity: f64,
+}
+
+impl Pendulum {
+    /// A pendulum at rest, upright.
+    pub fn new() -> Self {
+        Pendulum {
+            observation_space: Space::from_table(TASK.observation),
+            action_space: Space::from_table(TASK.action),
+            rng: Pcg64::from_seed(0),
+            angle: 0.0,
+            velocity: 0.0,
+        }
+    }
+
+    fn observe(&self, observation: &mut [f32]) {
+        let row = [self.angle.cos(), self.angle.sin(), self.velocity];
+        observation.copy_from_slice(&row.map(|x| x as f32));
+    }
+}
+
+impl Default for Pendulum {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The same angle between -pi and pi: a remainder with the sign of its divisor, as Python's.
+fn from_upright(angle: f64) -> f64 {
+    let turn = 2.0 * PI;
+    let rest = (angle + PI) % turn;
+    (if rest < 0.0 { rest + turn } else { rest }) - PI
+}
+
+impl Env for Pendulum {
+    fn observation_space(&self) -> &Space {
+        &self.observation_space
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action_space
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), EnvError> {
+        if let Some(seed) = seed {
+            self.rng = Pcg64::from_seed(seed);
+        }
+        self.angle = self.rng.uniform(-PI, PI);
+        self.velocity = self.rng.uniform(-1.0, 1.0);
+        self.observe(observation);
+        Ok(())
+    }
+
+    fn step(&mut self, action: &[f32], observation: &mut [f32]) -> Result<Step, EnvError> {
+        let torque = number(action)?.clamp(-MAX_TORQUE, MAX_TORQUE);
+        let effort = f64::from(0.001 * square_f32(torque));
+        let cost = square(from_upright(self.angle)) + 0.1 * square(self.velocity) + effort;
+        let acceleration = GRAVITY * self.angle.sin() + f64::from(3.0 * torque);
+        self.velocity = (self.velocity + acceleration * TIME).clamp(-MAX_SPEED, MAX_SPEED);
+        self.angle += self.velocity * TIME;
+        self.observe(observation);
+        Ok(Step {
+            reward: -cost,
+            terminated: false,
+            truncated: false,
+        })
+    }
+
+    fn save(&self) -> Vec<u8> {
+        encode(&(&self.rng, self.angle, self.velocity))
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
+        (self.rng, self.angle, self.velocity) = decode(state)?;
+        Ok(())
+    }
+}

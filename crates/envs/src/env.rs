@@ -1,0 +1,66 @@
+//! The interface of an environment: spaces, reset, step, and an exact copy of its state.
+
+use crate::{EnvError, Space};
+use serde::{Serialize, de::DeserializeOwned};
+
+/// What one step returned, besides the observation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// The reward of the step.
+    pub reward: f64,
+    /// The task ended: the value of what follows is 0.
+    pub terminated: bool,
+    /// The episode was cut, usually by a time limit: what would have followed still has value.
+    pub truncated: bool,
+}
+
+/// One copy of a task, with Gymnasium's meaning of `reset` and `step`.
+///
+/// ```
+/// use epgt_envs::{Env, classic::Pendulum};
+/// let mut env = Pendulum::new();
+/// let mut observation = [0.0; 3];
+/// env.reset(Some(0), &mut observation)?;
+/// let saved = env.save();
+/// let first = env.step(&[1.5], &mut observation)?;
+/// env.restore(&saved)?;
+/// assert_eq!(env.step(&[1.5], &mut observation)?, first);
+/// # Ok::<(), epgt_envs::EnvError>(())
+/// ```
+pub trait Env: Send {
+    /// What observations look like.
+    fn observation_space(&self) -> &Space;
+
+    /// What actions look like.
+    fn action_space(&self) -> &Space;
+
+    /// Begins an episode and writes its first observation.
+    ///
+    /// With a seed the environment's generator starts afresh; without one it goes on. An environment that has never
+    /// been given a seed behaves as if it had been given 0, so that nothing depends on chance.
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), EnvError>;
+
+    /// Acts once and writes the next observation. The episode must have begun and not ended.
+    fn step(&mut self, action: &[f32], observation: &mut [f32]) -> Result<Step, EnvError>;
+
+    /// Everything that decides what happens next, generator included.
+    fn save(&self) -> Vec<u8>;
+
+    /// Takes back what [`Env::save`] gave; from there on both go the same way.
+    fn restore(&mut self, state: &[u8]) -> Result<(), EnvError>;
+}
+
+/// The bytes of a state.
+pub(crate) fn encode<T: Serialize>(state: &T) -> Vec<u8> {
+    postcard::to_stdvec(state).expect("plain numbers can always be written")
+}
+
+/// The state of these bytes, which must hold nothing else.
+pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, EnvError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((state, [])) => Ok(state),
+        _ => Err(EnvError::InvalidState(
+            "the saved state does not belong to this task; resume with the task it was saved from".into(),
+        )),
+    }
+}

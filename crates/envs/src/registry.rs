@@ -1,0 +1,110 @@
+//! Which tasks there are: versioned ids whose meaning never changes, and what a user wants to know of each.
+
+use crate::{Env, EnvError, TimeLimit, classic};
+
+/// One line of a task's table: a number of the observation or action, or one choice of a discrete action.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    /// What it is.
+    pub name: &'static str,
+    /// Its smallest value; for a choice, its index.
+    pub low: f32,
+    /// Its largest value; for a choice, its index.
+    pub high: f32,
+}
+
+impl Entry {
+    /// A number between two bounds.
+    pub(crate) const fn between(name: &'static str, low: f32, high: f32) -> Self {
+        Entry { name, low, high }
+    }
+
+    /// A number between -bound and bound.
+    pub(crate) const fn within(name: &'static str, bound: f32) -> Self {
+        Entry {
+            name,
+            low: -bound,
+            high: bound,
+        }
+    }
+
+    /// One choice of a discrete action.
+    pub(crate) const fn choice(name: &'static str, index: u8) -> Self {
+        Entry {
+            name,
+            low: index as f32,
+            high: index as f32,
+        }
+    }
+}
+
+/// All that is known of a task before it is made.
+///
+/// ```
+/// let task = epgt_envs::find("Pendulum-v1")?;
+/// assert_eq!(task.max_episode_steps, 200);
+/// assert_eq!(task.action[0].name, "torque");
+/// assert_eq!(task.action[0].high, 2.0);
+/// # Ok::<(), epgt_envs::EnvError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct TaskSpec {
+    /// Its name with its version.
+    pub id: &'static str,
+    /// What is to be done, in one line.
+    pub summary: &'static str,
+    /// The numbers of an observation.
+    pub observation: &'static [Entry],
+    /// The numbers of an action, or the choices of a discrete one.
+    pub action: &'static [Entry],
+    /// What is rewarded, in one sentence.
+    pub reward: &'static str,
+    /// Episodes are cut after so many steps.
+    pub max_episode_steps: u32,
+    /// The mean episode return from which the task counts as solved, where that is agreed on.
+    pub reward_threshold: Option<f64>,
+    /// Makes one copy, without its time limit.
+    pub make: fn() -> Box<dyn Env>,
+}
+
+static TASKS: [TaskSpec; 5] = [
+    classic::acrobot::TASK,
+    classic::cartpole::TASK,
+    classic::mountain_car::TASK,
+    classic::mountain_car_continuous::TASK,
+    classic::pendulum::TASK,
+];
+
+/// Every task, ordered by id.
+///
+/// ```
+/// assert!(epgt_envs::tasks().iter().any(|task| task.id == "Acrobot-v1"));
+/// ```
+pub fn tasks() -> &'static [TaskSpec] {
+    &TASKS
+}
+
+/// The task with this id; the error names the nearest one.
+///
+/// ```
+/// let error = epgt_envs::find("mountaincar-v0").unwrap_err();
+/// assert_eq!(error.to_string(), "unknown task 'mountaincar-v0'; did you mean 'MountainCar-v0'?");
+/// ```
+pub fn find(id: &str) -> Result<&'static TaskSpec, EnvError> {
+    tasks().iter().find(|task| task.id == id).ok_or_else(|| {
+        let ids: Vec<_> = tasks().iter().map(|task| task.id).collect();
+        EnvError::UnknownTask(epgt_settings::unknown("task", id, &ids))
+    })
+}
+
+/// One copy of a task, with its time limit.
+///
+/// ```
+/// let env = epgt_envs::make("MountainCarContinuous-v0")?;
+/// assert_eq!(env.observation_space().size(), 2);
+/// # Ok::<(), epgt_envs::EnvError>(())
+/// ```
+pub fn make(id: &str) -> Result<Box<dyn Env>, EnvError> {
+    let task = find(id)?;
+    Ok(Box::new(TimeLimit::new((task.make)(), task.max_episode_steps)))
+}

@@ -1,0 +1,121 @@
+//! What observations and actions look like.
+
+use crate::{EnvError, registry::Entry};
+use epgt_rng::Pcg64;
+
+/// The set that a task's observations or actions come from.
+///
+/// ```
+/// use epgt_envs::Space;
+/// let torque = Space::Box { low: vec![-2.0], high: vec![2.0] };
+/// assert!(torque.contains(&[0.5]) && !torque.contains(&[2.5]));
+/// assert!(Space::Discrete(3).contains(&[2.0]) && !Space::Discrete(3).contains(&[3.0]));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum Space {
+    /// One of the whole numbers below this one.
+    Discrete(usize),
+    /// A row of numbers, each between its bounds, which may be infinite.
+    Box {
+        /// The smallest value of each number.
+        low: Vec<f32>,
+        /// The largest value of each number.
+        high: Vec<f32>,
+    },
+}
+
+impl Space {
+    /// The box whose bounds a task's table gives.
+    pub(crate) fn from_table(table: &[Entry]) -> Self {
+        Space::Box {
+            low: table.iter().map(|entry| entry.low).collect(),
+            high: table.iter().map(|entry| entry.high).collect(),
+        }
+    }
+
+    /// How many numbers one row holds: 1 for a discrete space.
+    pub fn size(&self) -> usize {
+        match self {
+            Space::Discrete(_) => 1,
+            Space::Box { low, .. } => low.len(),
+        }
+    }
+
+    /// Draws a row: uniform between finite bounds, normal without bounds, exponential from a single bound.
+    ///
+    /// ```
+    /// use epgt_envs::Space;
+    /// let mut row = [0.0];
+    /// Space::Discrete(4).sample(&mut epgt_rng::Pcg64::from_seed(0), &mut row);
+    /// assert!(Space::Discrete(4).contains(&row));
+    /// ```
+    pub fn sample(&self, rng: &mut Pcg64, row: &mut [f32]) {
+        assert_eq!(row.len(), self.size(), "a row has one number per entry of the space");
+        match self {
+            Space::Discrete(n) => row[0] = rng.below(*n as u64) as f32,
+            Space::Box { low, high } => {
+                for ((value, &low), &high) in row.iter_mut().zip(low).zip(high) {
+                    let tail = |rng: &mut Pcg64| -(-rng.next_f64()).ln_1p();
+                    let drawn = match (low.is_finite(), high.is_finite()) {
+                        (true, true) => rng.uniform(low.into(), high.into()),
+                        (true, false) => f64::from(low) + tail(rng),
+                        (false, true) => f64::from(high) - tail(rng),
+                        (false, false) => rng.standard_normal(),
+                    };
+                    *value = (drawn as f32).clamp(low, high);
+                }
+            }
+        }
+    }
+
+    /// Whether a row lies in the space. NaN lies in none.
+    pub fn contains(&self, row: &[f32]) -> bool {
+        match self {
+            Space::Discrete(n) => row.len() == 1 && choice(row, *n).is_ok(),
+            Space::Box { low, high } => {
+                row.len() == low.len()
+                    && row
+                        .iter()
+                        .zip(low)
+                        .zip(high)
+                        .all(|((x, low), high)| low <= x && x <= high)
+            }
+        }
+    }
+}
+
+/// The choice that a row of a discrete space of `n` choices stands for.
+#[inline]
+pub(crate) fn choice(row: &[f32], n: usize) -> Result<usize, EnvError> {
+    let index = row[0] as usize;
+    if index < n && index as f32 == row[0] {
+        Ok(index)
+    } else {
+        Err(not_a_choice(row[0], n))
+    }
+}
+
+#[cold]
+fn not_a_choice(value: f32, n: usize) -> EnvError {
+    EnvError::InvalidAction(format!(
+        "the action is {value}, but this task takes the whole numbers 0 to {}",
+        n - 1
+    ))
+}
+
+/// The single number of a one-dimensional box action; NaN is refused.
+#[inline]
+pub(crate) fn number(row: &[f32]) -> Result<f32, EnvError> {
+    if row[0].is_nan() {
+        Err(not_a_number(0))
+    } else {
+        Ok(row[0])
+    }
+}
+
+#[cold]
+pub(crate) fn not_a_number(entry: usize) -> EnvError {
+    EnvError::InvalidAction(format!(
+        "entry {entry} of the action is NaN; the policy has probably diverged, so try a smaller learning rate"
+    ))
+}
