@@ -133,9 +133,7 @@ impl A2cSettings {
             hyperparameter.validate(self.get(index))?;
         }
         if self.n_steps == 0 {
-            return Err(
-                "n_steps = 0 cannot be used: at least one step per update is wanted".to_string(),
-            );
+            return Err("n_steps = 0 cannot be used: at least one step per update is wanted".to_string());
         }
         if !(self.rms_prop_eps.is_finite() && self.rms_prop_eps > 0.0) {
             return Err(format!(
@@ -284,11 +282,7 @@ impl A2c {
     /// One policy update from the rollout that `agent` has just collected.
     ///
     /// Afterwards `agent.params` holds the clipped gradient of this update, and the rollout its advantages and returns.
-    pub fn update(
-        &mut self,
-        agent: &mut ActorCritic,
-        rollout: &mut Rollout,
-    ) -> Result<UpdateStats, NotFinite> {
+    pub fn update(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<UpdateStats, NotFinite> {
         let batch = rollout.len();
         self.make_room(batch, agent.distribution.outputs());
 
@@ -308,11 +302,7 @@ impl A2c {
         );
 
         let (ent_coef, vf_coef) = (self.settings.ent_coef as f32, self.settings.vf_coef as f32);
-        let policy_loss = losses::policy_gradient(
-            &self.log_probs,
-            &rollout.advantages,
-            &mut self.log_prob_gradient,
-        );
+        let policy_loss = losses::policy_gradient(&self.log_probs, &rollout.advantages, &mut self.log_prob_gradient);
         let entropy = losses::entropy_bonus(&self.entropies, ent_coef, &mut self.entropy_gradient);
         let value_loss = losses::squared_error(
             agent.value.output(),
@@ -335,23 +325,15 @@ impl A2c {
             &mut self.policy_gradient,
             &mut self.log_std_gradient,
         );
-        agent.backward(
-            &self.policy_gradient,
-            &self.log_std_gradient,
-            &self.value_gradient,
-        );
+        agent.backward(&self.policy_gradient, &self.log_std_gradient, &self.value_gradient);
 
-        stats.grad_norm = clip_gradient_norm(
-            agent.params.gradients_mut(),
-            self.settings.max_grad_norm as f32,
-        );
-        if !stats.grad_norm.is_finite() {
-            let place = match agent.params.first_not_finite_gradient() {
-                Some(tensor) => format!("gradient of {tensor}"),
-                None => "gradient norm".to_string(),
-            };
+        if let Some(tensor) = agent.params.first_not_finite_gradient() {
+            let place = format!("gradient of {tensor}");
             return Err(NotFinite { place });
         }
+        let max_norm = self.settings.max_grad_norm as f32;
+        let norm = clip_gradient_norm(agent.params.gradients_mut(), max_norm);
+        stats.grad_norm = finite("gradient norm", norm)?;
 
         self.optimiser.decay = self.settings.rms_prop_decay as f32;
         let (values, gradients) = agent.params.split_mut();

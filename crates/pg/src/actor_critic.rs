@@ -50,9 +50,7 @@ impl PolicySettings {
     /// ```
     pub fn validate(&self) -> Result<(), String> {
         if self.hidden.contains(&0) {
-            return Err(
-                "hidden = 0 cannot be used: every hidden layer needs at least one unit".to_string(),
-            );
+            return Err("hidden = 0 cannot be used: every hidden layer needs at least one unit".to_string());
         }
         if !self.log_std_init.is_finite() {
             return Err(format!(
@@ -97,12 +95,7 @@ pub struct ActorCritic {
 
 impl ActorCritic {
     /// Builds both networks with orthogonal weights. The settings must be valid ([`PolicySettings::validate`]).
-    pub fn new(
-        settings: &PolicySettings,
-        observation_size: usize,
-        actions: &Space,
-        rng: &mut Pcg64,
-    ) -> Self {
+    pub fn new(settings: &PolicySettings, observation_size: usize, actions: &Space, rng: &mut Pcg64) -> Self {
         let distribution = ActionDistribution::for_space(actions);
         let activation = match settings.activation {
             HiddenActivation::Tanh => Activation::Tanh,
@@ -165,13 +158,8 @@ impl ActorCritic {
         values: &mut [f32],
     ) {
         self.forward(observations, n);
-        self.distribution.sample(
-            self.policy.output(),
-            self.log_std(),
-            rng,
-            actions,
-            log_probs,
-        );
+        self.distribution
+            .sample(self.policy.output(), self.log_std(), rng, actions, log_probs);
         values.copy_from_slice(self.value.output());
     }
 
@@ -193,18 +181,11 @@ impl ActorCritic {
     }
 
     /// Pushes the gradients of the last forward's outputs back; overwrites every gradient in `params`.
-    pub fn backward(
-        &mut self,
-        policy_gradient: &[f32],
-        log_std_gradient: &[f32],
-        value_gradient: &[f32],
-    ) {
+    pub fn backward(&mut self, policy_gradient: &[f32], log_std_gradient: &[f32], value_gradient: &[f32]) {
         self.policy.backward(&mut self.params, policy_gradient);
         self.value.backward(&mut self.params, value_gradient);
         if let Some(id) = self.log_std {
-            self.params
-                .gradient_mut(id)
-                .copy_from_slice(log_std_gradient);
+            self.params.gradient_mut(id).copy_from_slice(log_std_gradient);
         }
     }
 
@@ -253,11 +234,7 @@ mod tests {
     #[test]
     fn tensors_are_named_after_their_network_and_layer() {
         let agent = agent(&cube(2), vec![5]);
-        let shapes: Vec<_> = agent
-            .params
-            .tensors()
-            .map(|t| (t.name, t.rows, t.cols))
-            .collect();
+        let shapes: Vec<_> = agent.params.tensors().map(|t| (t.name, t.rows, t.cols)).collect();
         assert_eq!(
             shapes,
             [

@@ -20,11 +20,7 @@ pub fn collect(
     let observation = rollout.final_observation.len();
     let row = n * observation;
     let action_row = n * agent.distribution.action_size();
-    assert_eq!(
-        envs.n(),
-        n,
-        "a rollout is made for its number of environments"
-    );
+    assert_eq!(envs.n(), n, "a rollout is made for its number of environments");
 
     rollout.episodes.clear();
     rollout.final_values.fill(0.0);
@@ -46,14 +42,7 @@ pub fn collect(
         let truncated = &mut rollout.truncated[step.clone()];
 
         let log_probs = &mut rollout.log_probs[step.clone()];
-        agent.act(
-            now,
-            n,
-            rng,
-            actions,
-            log_probs,
-            &mut rollout.values[step.clone()],
-        );
+        agent.act(now, n, rng, actions, log_probs, &mut rollout.values[step.clone()]);
         let out = StepRow {
             observations: next,
             rewards: raw_rewards,
@@ -61,12 +50,7 @@ pub fn collect(
             truncated,
         };
         envs.step(actions, out)?;
-        normalizer.rewards(
-            raw_rewards,
-            terminated,
-            truncated,
-            &mut rollout.rewards[step],
-        );
+        normalizer.rewards(raw_rewards, terminated, truncated, &mut rollout.rewards[step]);
         normalizer.observe(next);
 
         if envs.finished().is_empty() {
@@ -75,9 +59,7 @@ pub fn collect(
         rollout.episodes.extend_from_slice(envs.finished());
         for i in 0..n {
             if truncated[i] && !terminated[i] {
-                rollout
-                    .final_observation
-                    .copy_from_slice(envs.final_observation(i));
+                rollout.final_observation.copy_from_slice(envs.final_observation(i));
                 normalizer.apply(&mut rollout.final_observation);
                 let value = &mut rollout.final_values[t * n + i..][..1];
                 agent.values_of(&rollout.final_observation, 1, value);
@@ -85,10 +67,6 @@ pub fn collect(
         }
     }
     let last = rollout.steps;
-    agent.values_of(
-        &rollout.observations[last * row..],
-        n,
-        &mut rollout.values[last * n..],
-    );
+    agent.values_of(&rollout.observations[last * row..], n, &mut rollout.values[last * n..]);
     Ok(())
 }

@@ -72,33 +72,16 @@ impl ActionDistribution {
     }
 
     fn check(self, outputs: &[f32], log_std: &[f32], batch: usize) {
-        assert_eq!(
-            outputs.len(),
-            batch * self.outputs(),
-            "one row of outputs per step"
-        );
-        assert_eq!(
-            log_std.len(),
-            self.log_std_size(),
-            "one log-std per action number"
-        );
+        assert_eq!(outputs.len(), batch * self.outputs(), "one row of outputs per step");
+        assert_eq!(log_std.len(), self.log_std_size(), "one log-std per action number");
     }
 
     /// Draws an action for every row, and writes its log-probability.
-    pub fn sample(
-        self,
-        outputs: &[f32],
-        log_std: &[f32],
-        rng: &mut Pcg64,
-        actions: &mut [f32],
-        log_probs: &mut [f32],
-    ) {
+    pub fn sample(self, outputs: &[f32], log_std: &[f32], rng: &mut Pcg64, actions: &mut [f32], log_probs: &mut [f32]) {
         self.check(outputs, log_std, log_probs.len());
         match self {
             Categorical { n } => {
-                let rows = outputs
-                    .chunks_exact(n)
-                    .zip(actions.iter_mut().zip(log_probs));
+                let rows = outputs.chunks_exact(n).zip(actions.iter_mut().zip(log_probs));
                 for (logits, (action, log_prob)) in rows {
                     let normaliser = log_sum_exp(logits);
                     let chosen = invert(logits, normaliser, rng.next_f32());
@@ -191,9 +174,7 @@ impl ActionDistribution {
             }
             DiagonalGaussian { dim } => {
                 divergences.fill(0.0);
-                for (d, (old_log_std, new_log_std)) in
-                    old_log_std.iter().zip(new_log_std).enumerate()
-                {
+                for (d, (old_log_std, new_log_std)) in old_log_std.iter().zip(new_log_std).enumerate() {
                     let precision = (-new_log_std).exp();
                     let ratio = (old_log_std - new_log_std).exp();
                     let constant = new_log_std - old_log_std + 0.5 * (ratio * ratio - 1.0);
@@ -225,12 +206,8 @@ impl ActionDistribution {
         match self {
             Categorical { n } => {
                 let weights = log_prob_gradient.iter().zip(entropy_gradient);
-                let rows = outputs
-                    .chunks_exact(n)
-                    .zip(output_gradient.chunks_exact_mut(n));
-                for (((logits, gradient), &action), (&log_prob, &entropy)) in
-                    rows.zip(actions).zip(weights)
-                {
+                let rows = outputs.chunks_exact(n).zip(output_gradient.chunks_exact_mut(n));
+                for (((logits, gradient), &action), (&log_prob, &entropy)) in rows.zip(actions).zip(weights) {
                     let normaliser = log_sum_exp(logits);
                     let row_entropy = row_entropy(logits, normaliser);
                     for (out, logit) in gradient.iter_mut().zip(logits) {
@@ -259,11 +236,7 @@ impl ActionDistribution {
 #[inline]
 fn log_sum_exp(logits: &[f32]) -> f32 {
     let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    max + logits
-        .iter()
-        .map(|logit| (logit - max).exp())
-        .sum::<f32>()
-        .ln()
+    max + logits.iter().map(|logit| (logit - max).exp()).sum::<f32>().ln()
 }
 
 #[inline]

@@ -142,12 +142,9 @@ mod tests {
     impl Random {
         fn new(seed: u64, t: usize, n: usize) -> Self {
             let mut rng = Pcg64::from_seed(seed);
-            let mut normal =
-                |len| -> Vec<f32> { (0..len).map(|_| rng.standard_normal() as f32).collect() };
-            let (rewards, values, final_values) =
-                (normal(t * n), normal((t + 1) * n), normal(t * n));
-            let mut flags =
-                |_| -> Vec<bool> { (0..t * n).map(|_| rng.next_f64() < 0.15).collect() };
+            let mut normal = |len| -> Vec<f32> { (0..len).map(|_| rng.standard_normal() as f32).collect() };
+            let (rewards, values, final_values) = (normal(t * n), normal((t + 1) * n), normal(t * n));
+            let mut flags = |_| -> Vec<bool> { (0..t * n).map(|_| rng.next_f64() < 0.15).collect() };
             let (terminated, truncated) = (flags(0), flags(1));
             Self {
                 n,
@@ -186,7 +183,7 @@ mod tests {
     fn lambda_one_gives_bootstrapped_monte_carlo_returns() {
         let random = Random::new(1, 40, 3);
         let (_, returns) = random.advantages_and_returns(0.97, 1.0);
-        for start in 0..random.rewards.len() {
+        for (start, &found) in returns.iter().enumerate() {
             let (mut i, mut discount, mut sum) = (start, 1.0, 0.0);
             let monte_carlo = loop {
                 sum += discount * f64::from(random.rewards[i]);
@@ -200,7 +197,7 @@ mod tests {
                 }
                 i += 3;
             };
-            assert!(close(returns[start], monte_carlo as f32), "step {start}");
+            assert!(close(found, monte_carlo as f32), "step {start}");
         }
     }
 
@@ -214,10 +211,7 @@ mod tests {
                 (false, true) => random.final_values[i],
                 (false, false) => random.values[i + 2],
             };
-            assert!(close(
-                advantage,
-                random.rewards[i] + 0.9 * next - random.values[i]
-            ));
+            assert!(close(advantage, random.rewards[i] + 0.9 * next - random.values[i]));
         }
     }
 
@@ -226,10 +220,7 @@ mod tests {
         let random = Random::new(3, 25, 4);
         let (_, returns) = random.advantages_and_returns(0.95, 1.0);
         let mean = returns.iter().sum::<f32>() / returns.len() as f32;
-        assert!(close(
-            discounted_return_mean(random.segment(), 0.95, 1.0) as f32,
-            mean
-        ));
+        assert!(close(discounted_return_mean(random.segment(), 0.95, 1.0) as f32, mean));
     }
 
     #[test]
@@ -247,10 +238,7 @@ mod tests {
         advantages_and_returns(segment, gamma, 0.95, &mut advantages, &mut returns);
         assert!(advantages.iter().all(|advantage| advantage.abs() < 1e-5));
         assert!(returns.iter().all(|&value| close(value, worth)));
-        assert!(close(
-            discounted_return_mean(segment, gamma, 1.0) as f32,
-            worth
-        ));
+        assert!(close(discounted_return_mean(segment, gamma, 1.0) as f32, worth));
     }
 
     #[test]

@@ -44,9 +44,7 @@ impl Hyperparameter {
         if value.is_finite() && (self.low..=self.high).contains(&value) {
             return Ok(());
         }
-        let Self {
-            name, low, high, ..
-        } = self;
+        let Self { name, low, high, .. } = self;
         Err(if high.is_finite() {
             format!("{name} = {value} cannot be used: a number from {low} to {high} is wanted")
         } else {

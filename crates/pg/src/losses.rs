@@ -32,12 +32,7 @@ pub fn policy_gradient(log_probs: &[f32], advantages: &[f32], gradient: &mut [f3
 /// assert_eq!(loss, 2.5);
 /// assert_eq!(gradient, [0.5, -1.0]);
 /// ```
-pub fn squared_error(
-    values: &[f32],
-    returns: &[f32],
-    coefficient: f32,
-    gradient: &mut [f32],
-) -> f32 {
+pub fn squared_error(values: &[f32], returns: &[f32], coefficient: f32, gradient: &mut [f32]) -> f32 {
     assert_eq!(values.len(), returns.len(), "one return per value");
     assert_eq!(values.len(), gradient.len(), "one gradient per value");
     let share = 1.0 / values.len() as f32;

@@ -55,10 +55,7 @@ pub struct Rollout {
 impl Rollout {
     /// Room for `steps` steps of `n` environments, with `observation` and `action` numbers per row.
     pub fn new(steps: usize, n: usize, observation: usize, action: usize) -> Self {
-        assert!(
-            steps > 0 && n > 0,
-            "a rollout has at least one step of one environment"
-        );
+        assert!(steps > 0 && n > 0, "a rollout has at least one step of one environment");
         let len = steps * n;
         Self {
             steps,
@@ -168,10 +165,7 @@ impl Rollout {
 fn variance(numbers: impl Iterator<Item = f32> + Clone) -> f64 {
     let count = numbers.clone().count() as f64;
     let mean = numbers.clone().map(f64::from).sum::<f64>() / count;
-    numbers
-        .map(|number| (f64::from(number) - mean).powi(2))
-        .sum::<f64>()
-        / count
+    numbers.map(|number| (f64::from(number) - mean).powi(2)).sum::<f64>() / count
 }
 
 #[cfg(test)]

@@ -39,12 +39,7 @@ fn objective(
     let mut log_probs = vec![0.0; log_prob_weights.len()];
     let mut entropies = log_probs.clone();
     distribution.evaluate(outputs, log_std, actions, &mut log_probs, &mut entropies);
-    let dot = |a: &[f32], b: &[f32]| -> f64 {
-        a.iter()
-            .zip(b)
-            .map(|(a, b)| f64::from(*a) * f64::from(*b))
-            .sum()
-    };
+    let dot = |a: &[f32], b: &[f32]| -> f64 { a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum() };
     dot(&log_probs, log_prob_weights) + dot(&entropies, entropy_weights)
 }
 
@@ -65,12 +60,8 @@ fn gradient_agrees(
         &mut by_outputs,
         &mut by_log_std,
     );
-    let outputs_numeric = differences(outputs, |x| {
-        objective(distribution, x, log_std, actions, weights)
-    });
-    let log_std_numeric = differences(log_std, |x| {
-        objective(distribution, outputs, x, actions, weights)
-    });
+    let outputs_numeric = differences(outputs, |x| objective(distribution, x, log_std, actions, weights));
+    let log_std_numeric = differences(log_std, |x| objective(distribution, outputs, x, actions, weights));
     close(&by_outputs, &outputs_numeric) && close(&by_log_std, &log_std_numeric)
 }
 

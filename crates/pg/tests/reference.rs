@@ -45,20 +45,9 @@ fn distributions_agree(family: &str, distribution: impl Fn(usize) -> ActionDistr
     let distribution = distribution(data["n"].as_u64().unwrap() as usize);
     let (outputs, log_std) = (get("outputs"), get("log_std"));
     let batch = get("log_prob").len();
-    let (mut log_probs, mut entropies, mut kl) =
-        (vec![0.0; batch], vec![0.0; batch], vec![0.0; batch]);
-    distribution.evaluate(
-        &outputs,
-        &log_std,
-        &get("actions"),
-        &mut log_probs,
-        &mut entropies,
-    );
-    distribution.kl(
-        (&outputs, &log_std),
-        (&get("other"), &get("other_log_std")),
-        &mut kl,
-    );
+    let (mut log_probs, mut entropies, mut kl) = (vec![0.0; batch], vec![0.0; batch], vec![0.0; batch]);
+    distribution.evaluate(&outputs, &log_std, &get("actions"), &mut log_probs, &mut entropies);
+    distribution.kl((&outputs, &log_std), (&get("other"), &get("other_log_std")), &mut kl);
     assert_close("log_prob", &log_probs, &get("log_prob"), 1e-5);
     assert_close("entropy", &entropies, &get("entropy"), 1e-5);
     assert_close("kl", &kl, &get("kl"), 1e-5);
@@ -71,9 +60,7 @@ fn categorical_log_probabilities_entropies_and_divergences_are_pytorchs() {
 
 #[test]
 fn gaussian_log_probabilities_entropies_and_divergences_are_pytorchs() {
-    distributions_agree("gaussian", |dim| ActionDistribution::DiagonalGaussian {
-        dim,
-    });
+    distributions_agree("gaussian", |dim| ActionDistribution::DiagonalGaussian { dim });
 }
 
 #[test]
@@ -91,12 +78,7 @@ fn advantages_are_the_sum_that_defines_them() {
     let (mut advantages, mut returns) = (vec![0.0; rewards.len()], vec![0.0; rewards.len()]);
     let (gamma, lambda) = (number(&data["gamma"]), number(&data["gae_lambda"]));
     advantages_and_returns(segment, gamma, lambda, &mut advantages, &mut returns);
-    assert_close(
-        "advantages",
-        &advantages,
-        &numbers(&data["advantages"]),
-        1e-5,
-    );
+    assert_close("advantages", &advantages, &numbers(&data["advantages"]), 1e-5);
     assert_close("returns", &returns, &numbers(&data["returns"]), 1e-5);
 }
 
@@ -110,20 +92,12 @@ fn updates_agree(task: &str) {
             high: vec![1.0; size("action")],
         },
     };
-    let hidden = numbers(&data["hidden"])
-        .iter()
-        .map(|&width| width as usize)
-        .collect();
+    let hidden = numbers(&data["hidden"]).iter().map(|&width| width as usize).collect();
     let policy = PolicySettings {
         hidden,
         ..Default::default()
     };
-    let mut agent = ActorCritic::new(
-        &policy,
-        size("observation"),
-        &actions,
-        &mut Pcg64::from_seed(0),
-    );
+    let mut agent = ActorCritic::new(&policy, size("observation"), &actions, &mut Pcg64::from_seed(0));
     let shapes: Vec<_> = agent
         .params
         .shapes()
@@ -151,12 +125,7 @@ fn updates_agree(task: &str) {
         },
         &agent,
     );
-    let mut rollout = Rollout::new(
-        size("steps"),
-        size("n"),
-        size("observation"),
-        actions.size(),
-    );
+    let mut rollout = Rollout::new(size("steps"), size("n"), size("observation"), actions.size());
     for update in data["updates"].as_array().unwrap() {
         let recorded = &update["rollout"];
         rollout.observations = numbers(&recorded["observations"]);
