@@ -222,13 +222,7 @@ mod tests {
     #[test]
     fn equal_scores_have_an_interval_without_width() {
         let interval = bootstrap_interval(&[2.0; 4], 100, 1);
-        assert_eq!(
-            interval,
-            Interval {
-                low: 2.0,
-                high: 2.0
-            }
-        );
+        assert_eq!(interval, Interval { low: 2.0, high: 2.0 });
     }
 
     #[test]

@@ -123,11 +123,7 @@ fn lay_out(fields: &[String], columns: usize) -> Vec<Column> {
         let in_column = fields.iter().skip(index).step_by(columns);
         let body = || in_column.clone().skip(1).filter(|field| !is_blank(field));
         Column {
-            width: in_column
-                .clone()
-                .map(|f| f.chars().count())
-                .max()
-                .unwrap_or(0),
+            width: in_column.clone().map(|f| f.chars().count()).max().unwrap_or(0),
             numeric: body().next().is_some() && body().all(|field| is_number(field)),
         }
     };

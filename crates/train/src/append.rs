@@ -40,10 +40,7 @@ impl AppendFile {
             let aftermath = "the run cannot go on without it";
             ArtifactError::unwritable(path, &error, aftermath)
         };
-        let mut file = OpenOptions::new()
-            .write(true)
-            .open(path)
-            .map_err(unwritable)?;
+        let mut file = OpenOptions::new().write(true).open(path).map_err(unwritable)?;
         let found = file.metadata().map_err(unwritable)?.len();
         if found < length {
             return Err(ArtifactError::Truncated {

@@ -102,11 +102,7 @@ impl fmt::Display for ArtifactError {
                  use the version of the program that wrote it",
                 path.display()
             ),
-            Self::Truncated {
-                path,
-                found,
-                expected,
-            } => write!(
+            Self::Truncated { path, found, expected } => write!(
                 f,
                 "{} is truncated: it holds {found} of {expected} bytes; use another copy of it",
                 path.display()
@@ -116,11 +112,7 @@ impl fmt::Display for ArtifactError {
                 "{} was altered after it was written: its checksum does not match; use another copy of it",
                 path.display()
             ),
-            Self::Malformed {
-                path,
-                line,
-                problem,
-            } => write!(f, "{}, line {line}: {problem}", path.display()),
+            Self::Malformed { path, line, problem } => write!(f, "{}, line {line}: {problem}", path.display()),
         }
     }
 }
@@ -250,11 +242,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Vec<u8>, ArtifactError> {
         return Err(ArtifactError::Foreign { path });
     }
     let found = bytes.len() as u64;
-    let truncated = |path, expected| ArtifactError::Truncated {
-        path,
-        found,
-        expected,
-    };
+    let truncated = |path, expected| ArtifactError::Truncated { path, found, expected };
     let Some((header, _)) = bytes.split_first_chunk::<HEADER_BYTES>() else {
         return Err(truncated(path, (HEADER_BYTES + CHECKSUM_BYTES) as u64));
     };
@@ -264,8 +252,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Vec<u8>, ArtifactError> {
         let found = version;
         return Err(ArtifactError::OtherVersion { path, found });
     }
-    let expected =
-        u64::from_le_bytes(length).saturating_add((HEADER_BYTES + CHECKSUM_BYTES) as u64);
+    let expected = u64::from_le_bytes(length).saturating_add((HEADER_BYTES + CHECKSUM_BYTES) as u64);
     if found < expected {
         return Err(truncated(path, expected));
     }

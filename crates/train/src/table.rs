@@ -325,8 +325,7 @@ mod tests {
             assert_eq!(back.header, ["text, all", "f64", "f32"]);
             assert_eq!(back.rows.len(), texts.len());
             for (index, row) in back.rows.iter().enumerate() {
-                let (number, single): (f64, f32) =
-                    (row[1].parse().unwrap(), row[2].parse().unwrap());
+                let (number, single): (f64, f32) = (row[1].parse().unwrap(), row[2].parse().unwrap());
                 assert_eq!(row[0], texts[index]);
                 assert_eq!(number.to_bits(), numbers[index % numbers.len()].to_bits());
                 assert_eq!(single, singles[index % singles.len()]);
@@ -362,10 +361,7 @@ mod tests {
     fn a_file_shorter_than_its_checkpoint_says_is_refused() {
         in_a_file("step\n1\n", |path| {
             let error = CsvWriter::open_at(path, 99).unwrap_err().to_string();
-            assert!(
-                error.contains("is truncated: it holds 7 of 99 bytes"),
-                "{error}"
-            );
+            assert!(error.contains("is truncated: it holds 7 of 99 bytes"), "{error}");
             assert_eq!(fs::read_to_string(path).unwrap(), "step\n1\n");
         });
     }
@@ -378,10 +374,7 @@ mod tests {
                 "line 4: the row has 1 fields and the header has 2",
             ),
             ("a\n\"b\n", "line 2: a quote is opened and not closed"),
-            (
-                "a\n\"b\"c\n",
-                "line 2: a comma is missing after a closing quote",
-            ),
+            ("a\n\"b\"c\n", "line 2: a comma is missing after a closing quote"),
             ("", "line 1: there is no header"),
         ];
         for (content, ending) in cases {
@@ -391,9 +384,6 @@ mod tests {
         }
         let table = in_a_file("a\r\n1\r\nx\r\n", |path| read_csv(path).unwrap());
         let error = table.numbers("a").unwrap_err().to_string();
-        assert!(
-            error.ends_with("line 3: 'x' in column 'a' is not a number"),
-            "{error}"
-        );
+        assert!(error.ends_with("line 3: 'x' in column 'a' is not a number"), "{error}");
     }
 }

@@ -174,9 +174,9 @@ fn masked_crc32c(bytes: &[u8]) -> u32 {
 
 /// CRC-32C (Castagnoli), a byte at a time.
 fn crc32c(bytes: &[u8]) -> u32 {
-    !bytes.iter().fold(!0, |crc, &byte| {
-        (crc >> 8) ^ CRC_TABLE[usize::from(crc as u8 ^ byte)]
-    })
+    !bytes
+        .iter()
+        .fold(!0, |crc, &byte| (crc >> 8) ^ CRC_TABLE[usize::from(crc as u8 ^ byte)])
 }
 
 /// The effect of each byte on the checksum.

@@ -101,9 +101,6 @@ mod tests {
         let block = std::hint::black_box(vec![1_u8; 100_000_000 + (before * 1e6) as usize]);
         let after = peak_memory_mb();
         let size = block.len() as f64 / 1e6;
-        assert!(
-            after >= size && after < before + size + 50.0,
-            "{before} {after}"
-        );
+        assert!(after >= size && after < before + size + 50.0, "{before} {after}");
     }
 }
