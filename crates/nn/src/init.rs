@@ -51,9 +51,7 @@ fn orthonormal_rows(n: usize, rng: &mut Pcg64, out: &mut [f32]) {
             for _ in 0..2 {
                 for other in done.chunks_exact(n) {
                     let projection = dot(row, other);
-                    row.iter_mut()
-                        .zip(other)
-                        .for_each(|(x, o)| *x -= projection * o);
+                    row.iter_mut().zip(other).for_each(|(x, o)| *x -= projection * o);
                 }
             }
             // A draw that lies in the span of the others, but for rounding, says nothing of direction: draw again.

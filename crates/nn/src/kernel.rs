@@ -6,15 +6,17 @@
 //! All of it runs on one thread, and the same inputs give the same bits on every run of a machine.
 
 mod activation;
+mod combine;
 mod dense;
 mod matrix;
+mod transpose;
 
 pub(crate) use activation::{relu_rows, sigmoid_rows, tanh_rows};
-pub use activation::{
-    scale_by_relu_slope, scale_by_sigmoid_slope, scale_by_tanh_slope, sigmoid, tanh,
-};
-pub use dense::{affine, column_sums, combine};
+pub use activation::{scale_by_relu_slope, scale_by_sigmoid_slope, scale_by_tanh_slope, sigmoid, tanh};
+pub use combine::{affine_transposed, column_sums, combine};
+pub use dense::affine;
 pub use matrix::{Matrix, gemm};
+pub use transpose::transpose;
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -43,16 +45,10 @@ pub fn dot(a: &[f32], b: &[f32]) -> f32 {
                 sums[0] = simd.mul_add_f32s(a, b, sums[0]);
             }
             if !a_tail.is_empty() {
-                let (a, b) = (
-                    simd.partial_load_f32s(a_tail),
-                    simd.partial_load_f32s(b_tail),
-                );
+                let (a, b) = (simd.partial_load_f32s(a_tail), simd.partial_load_f32s(b_tail));
                 sums[1] = simd.mul_add_f32s(a, b, sums[1]);
             }
-            let (left, right) = (
-                simd.add_f32s(sums[0], sums[1]),
-                simd.add_f32s(sums[2], sums[3]),
-            );
+            let (left, right) = (simd.add_f32s(sums[0], sums[1]), simd.add_f32s(sums[2], sums[3]));
             simd.reduce_sum_f32s(simd.add_f32s(left, right))
         }
     }

@@ -41,32 +41,50 @@ impl Mlp {
         output_gain: f32,
         rng: &mut Pcg64,
     ) -> Self {
-        assert!(
-            sizes.len() >= 2,
-            "a network has an input and an output size"
-        );
+        let last = sizes.len().saturating_sub(2);
+        Self::with_weights(params, name, sizes, hidden, output, |i, rows, cols, weight| {
+            let gain = if i == last { output_gain } else { hidden_gain };
+            orthogonal(rows, cols, gain, rng, weight);
+        })
+    }
+
+    /// Layers between consecutive `sizes`, with weights uniform in +-1/sqrt(inputs) and zero biases: the cheap start for
+    /// wide layers, where orthogonalising would take longer than a short training run.
+    ///
+    /// # Panics
+    /// If there are fewer than two sizes, or one is 0.
+    pub fn uniform(
+        params: &mut Parameters,
+        name: &str,
+        sizes: &[usize],
+        hidden: Activation,
+        output: Activation,
+        rng: &mut Pcg64,
+    ) -> Self {
+        Self::with_weights(params, name, sizes, hidden, output, |_, _, cols, weight| {
+            let bound = 1.0 / (cols as f32).sqrt();
+            for w in weight {
+                *w = bound * (2.0 * rng.next_f32() - 1.0);
+            }
+        })
+    }
+
+    /// `fill` gets the layer's number, its rows, columns and weights.
+    fn with_weights(
+        params: &mut Parameters,
+        name: &str,
+        sizes: &[usize],
+        hidden: Activation,
+        output: Activation,
+        mut fill: impl FnMut(usize, usize, usize, &mut [f32]),
+    ) -> Self {
+        assert!(sizes.len() >= 2, "a network has an input and an output size");
         let last = sizes.len() - 2;
         let layers = (0..=last)
             .map(|i| {
-                let (activation, gain) = if i == last {
-                    (output, output_gain)
-                } else {
-                    (hidden, hidden_gain)
-                };
-                let layer = Linear::new(
-                    params,
-                    &format!("{name}.{i}"),
-                    sizes[i],
-                    sizes[i + 1],
-                    activation,
-                );
-                orthogonal(
-                    sizes[i + 1],
-                    sizes[i],
-                    gain,
-                    rng,
-                    params.value_mut(layer.weight()),
-                );
+                let activation = if i == last { output } else { hidden };
+                let layer = Linear::new(params, &format!("{name}.{i}"), sizes[i], sizes[i + 1], activation);
+                fill(i, sizes[i + 1], sizes[i], params.value_mut(layer.weight()));
                 layer
             })
             .collect();
@@ -113,11 +131,7 @@ impl Mlp {
     ///
     /// # Panics
     /// If `output_gradient` does not fit the last forward pass.
-    pub fn backward_to_input(
-        &mut self,
-        params: &mut Parameters,
-        output_gradient: &[f32],
-    ) -> &[f32] {
+    pub fn backward_to_input(&mut self, params: &mut Parameters, output_gradient: &[f32]) -> &[f32] {
         self.backward(params, output_gradient);
         let first = &self.layers[0];
         let flow = grow(&mut self.flow, first.batch() * first.inputs());

@@ -161,11 +161,7 @@ impl Adam {
 }
 
 fn check(values: &[f32], gradients: &[f32], state: usize) {
-    assert_eq!(
-        values.len(),
-        gradients.len(),
-        "one gradient for each parameter"
-    );
+    assert_eq!(values.len(), gradients.len(), "one gradient for each parameter");
     assert_eq!(
         values.len(),
         state,

@@ -176,8 +176,6 @@ fn first_not_finite<'a>(shapes: &'a [TensorShape], data: &[f32]) -> Option<&'a s
     if kernel::all_finite(data) {
         return None;
     }
-    let bad = shapes
-        .iter()
-        .find(|shape| !kernel::all_finite(&data[shape.range()]));
+    let bad = shapes.iter().find(|shape| !kernel::all_finite(&data[shape.range()]));
     bad.map(|shape| shape.name.as_str())
 }

@@ -22,29 +22,8 @@ use crate::Activation;
 ///
 /// # Panics
 /// If the sizes do not fit each other.
-pub fn affine(
-    input: &[f32],
-    weight: &[f32],
-    bias: &[f32],
-    activation: Activation,
-    output: &mut [f32],
-) {
-    assert!(
-        !bias.is_empty() && !weight.is_empty(),
-        "a layer has inputs and outputs"
-    );
-    let inputs = weight.len() / bias.len();
-    assert_eq!(
-        weight.len(),
-        inputs * bias.len(),
-        "weight must be outputs by inputs"
-    );
-    assert_eq!(input.len() % inputs, 0, "input must be whole rows");
-    assert_eq!(
-        output.len(),
-        input.len() / inputs * bias.len(),
-        "output must be batch by outputs"
-    );
+pub fn affine(input: &[f32], weight: &[f32], bias: &[f32], activation: Activation, output: &mut [f32]) {
+    check(input, weight, bias, output);
     Arch::new().dispatch(Affine {
         input,
         weight,
@@ -52,6 +31,20 @@ pub fn affine(
         activation,
         output,
     });
+}
+
+/// The number of inputs, if all sizes fit each other.
+pub(super) fn check(input: &[f32], weight: &[f32], bias: &[f32], output: &[f32]) -> usize {
+    assert!(!bias.is_empty() && !weight.is_empty(), "a layer has inputs and outputs");
+    let inputs = weight.len() / bias.len();
+    assert_eq!(weight.len(), inputs * bias.len(), "weight must be outputs by inputs");
+    assert_eq!(input.len() % inputs, 0, "input must be whole rows");
+    assert_eq!(
+        output.len(),
+        input.len() / inputs * bias.len(),
+        "output must be batch by outputs"
+    );
+    inputs
 }
 
 struct Affine<'a> {
@@ -81,8 +74,13 @@ impl WithSimd for Affine<'_> {
         for (x, y) in (&mut x4).zip(&mut y4) {
             rows::<S, 4>(simd, x, weight, bias, y);
         }
-        let x1 = x4.remainder().chunks_exact(inputs);
-        for (x, y) in x1.zip(y4.into_remainder().chunks_exact_mut(outputs)) {
+        let mut x2 = x4.remainder().chunks_exact(2 * inputs);
+        let mut y2 = y4.into_remainder().chunks_exact_mut(2 * outputs);
+        for (x, y) in (&mut x2).zip(&mut y2) {
+            rows::<S, 2>(simd, x, weight, bias, y);
+        }
+        let x1 = x2.remainder().chunks_exact(inputs);
+        for (x, y) in x1.zip(y2.into_remainder().chunks_exact_mut(outputs)) {
             rows::<S, 1>(simd, x, weight, bias, y);
         }
         activate(activation, output);
@@ -91,7 +89,7 @@ impl WithSimd for Affine<'_> {
 
 /// Applies the activation in place, inside a dispatch.
 #[inline(always)]
-fn activate(activation: Activation, x: &mut [f32]) {
+pub(super) fn activate(activation: Activation, x: &mut [f32]) {
     match activation {
         Activation::Identity => {}
         Activation::Tanh => tanh_rows(x),
@@ -105,206 +103,93 @@ fn activate(activation: Activation, x: &mut [f32]) {
 fn rows<S: Simd, const B: usize>(simd: S, x: &[f32], weight: &[f32], bias: &[f32], y: &mut [f32]) {
     let outputs = bias.len();
     let inputs = weight.len() / outputs;
-    let x: [&[f32]; B] = std::array::from_fn(|b| &x[b * inputs..(b + 1) * inputs]);
-    let whole = outputs / 4 * 4;
-    for o in (0..whole).step_by(4) {
-        let w: [&[f32]; 4] =
-            std::array::from_fn(|r| &weight[(o + r) * inputs..(o + r + 1) * inputs]);
-        let sums = inner_products(simd, x, w);
-        for b in 0..B {
+    let mut xs = [x; B];
+    for (b, row) in xs.iter_mut().enumerate() {
+        *row = &x[b * inputs..][..inputs];
+    }
+    let blocks = weight.chunks_exact(4 * inputs);
+    let rest = blocks.remainder();
+    for (i, block) in blocks.enumerate() {
+        let mut ws = [block; 4];
+        for (r, row) in ws.iter_mut().enumerate() {
+            *row = &block[r * inputs..][..inputs];
+        }
+        let sums = inner_products(simd, inputs, xs, ws);
+        let bias = &bias[4 * i..][..4];
+        for (b, sums) in sums.iter().enumerate() {
+            let y = &mut y[b * outputs + 4 * i..][..4];
             for r in 0..4 {
-                y[b * outputs + o + r] = sums[b][r] + bias[o + r];
+                y[r] = sums[r] + bias[r];
             }
         }
     }
-    for o in whole..outputs {
-        let sums = inner_products(simd, x, [&weight[o * inputs..(o + 1) * inputs]]);
-        for b in 0..B {
-            y[b * outputs + o] = sums[b][0] + bias[o];
+    for (w, o) in rest.chunks_exact(inputs).zip(outputs / 4 * 4..) {
+        let sums = inner_products(simd, inputs, xs, [w]);
+        for (b, sums) in sums.iter().enumerate() {
+            y[b * outputs + o] = sums[0] + bias[o];
         }
     }
 }
 
 /// All `B * R` inner products of two groups of rows of one length. Each is summed in the same order whatever `B` and
 /// `R` are.
+///
+/// Plain loops, no closures: a closure's body is not compiled for the vector instructions that `simd` stands for.
 #[inline(always)]
 fn inner_products<S: Simd, const B: usize, const R: usize>(
     simd: S,
+    len: usize,
     x: [&[f32]; B],
     w: [&[f32]; R],
 ) -> [[f32; R]; B] {
-    let x = x.map(|row| S::as_simd_f32s(row));
-    let w = w.map(|row| S::as_simd_f32s(row));
-    let mut sums = [[simd.splat_f32s(0.0); R]; B];
-    for i in 0..x[0].0.len() {
-        let w: [S::f32s; R] = std::array::from_fn(|r| w[r].0[i]);
+    let mut totals = [[0.0_f32; R]; B];
+    let zero = simd.splat_f32s(0.0);
+    let whole = len / S::F32_LANES;
+    let done = whole * S::F32_LANES;
+    let scalar_tail = len - done <= SCALAR_TAIL;
+    let mut sums = [[zero; R]; B];
+    for i in 0..whole {
+        let mut vectors = [zero; R];
+        for r in 0..R {
+            vectors[r] = S::as_simd_f32s(&w[r][..len]).0[i];
+        }
         for b in 0..B {
-            let x = x[b].0[i];
+            let x = S::as_simd_f32s(&x[b][..len]).0[i];
             for r in 0..R {
-                sums[b][r] = simd.mul_add_f32s(x, w[r], sums[b][r]);
+                sums[b][r] = simd.mul_add_f32s(x, vectors[r], sums[b][r]);
             }
         }
     }
-    if !x[0].1.is_empty() {
-        let w: [S::f32s; R] = std::array::from_fn(|r| simd.partial_load_f32s(w[r].1));
+    if !scalar_tail {
+        let mut vectors = [zero; R];
+        for r in 0..R {
+            vectors[r] = simd.partial_load_f32s(&w[r][done..]);
+        }
         for b in 0..B {
-            let x = simd.partial_load_f32s(x[b].1);
+            let x = simd.partial_load_f32s(&x[b][done..]);
             for r in 0..R {
-                sums[b][r] = simd.mul_add_f32s(x, w[r], sums[b][r]);
+                sums[b][r] = simd.mul_add_f32s(x, vectors[r], sums[b][r]);
             }
         }
     }
-    sums.map(|row| row.map(|sum| simd.reduce_sum_f32s(sum)))
-}
-
-/// `out[i, ..] = sum over k of factors(i, k) * rows[k, ..]`, where `factors(i, k) = factors[i * strides.0 + k * strides.1]`.
-///
-/// `rows` is `[k, n]` and `out` is `[m, n]`, both row-major; `out` is overwritten. With `factors` the gradient of the
-/// pre-activations `[batch, m]` this is the weight gradient (strides `(1, m)`, rows = inputs) and the input gradient
-/// (strides `(m, 1)`, rows = weights).
-///
-/// ```
-/// use epgt_nn::kernel::combine;
-///
-/// let mut out = [0.0; 2];
-/// combine(&[2.0, 3.0], (2, 1), &[1.0, 10.0, 100.0, 1000.0], 2, &mut out);
-/// assert_eq!(out, [302.0, 3020.0]);
-/// ```
-///
-/// # Panics
-/// If the sizes do not fit each other.
-pub fn combine(factors: &[f32], strides: (usize, usize), rows: &[f32], n: usize, out: &mut [f32]) {
-    assert!(n > 0, "rows must not be empty");
-    let (k, m) = (rows.len() / n, out.len() / n);
-    assert_eq!(rows.len(), k * n, "rows must be whole");
-    assert_eq!(out.len(), m * n, "out must be whole rows");
-    if k == 0 || m == 0 {
-        out.fill(0.0);
-        return;
-    }
-    assert!(
-        (m - 1) * strides.0 + (k - 1) * strides.1 < factors.len(),
-        "the factors end outside of their slice"
-    );
-    Arch::new().dispatch(Combine {
-        factors,
-        strides,
-        rows,
-        n,
-        out,
-    });
-}
-
-struct Combine<'a> {
-    factors: &'a [f32],
-    strides: (usize, usize),
-    rows: &'a [f32],
-    n: usize,
-    out: &'a mut [f32],
-}
-
-impl WithSimd for Combine<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(mut self, simd: S) {
-        let (n, lanes) = (self.n, S::F32_LANES);
-        let mut column = 0;
-        while column + 4 * lanes <= n {
-            self.panel::<S, 4>(simd, column, 4 * lanes);
-            column += 4 * lanes;
-        }
-        if column + 2 * lanes <= n {
-            self.panel::<S, 2>(simd, column, 2 * lanes);
-            column += 2 * lanes;
-        }
-        if column + lanes <= n {
-            self.panel::<S, 1>(simd, column, lanes);
-            column += lanes;
-        }
-        if column < n {
-            self.panel::<S, 1>(simd, column, n - column);
+    if len > SCALAR_TAIL {
+        for b in 0..B {
+            for r in 0..R {
+                totals[b][r] = simd.reduce_sum_f32s(sums[b][r]);
+            }
         }
     }
-}
-
-impl Combine<'_> {
-    /// All rows of the columns `column..column + width`, which are `V` vectors (or part of one, if `V` is 1).
-    #[inline(always)]
-    fn panel<S: Simd, const V: usize>(&mut self, simd: S, column: usize, width: usize) {
-        let m = self.out.len() / self.n;
-        let whole = m / 4 * 4;
-        for i in (0..whole).step_by(4) {
-            self.block::<S, 4, V>(simd, i, column, width);
-        }
-        for i in whole..m {
-            self.block::<S, 1, V>(simd, i, column, width);
-        }
-    }
-
-    /// Rows `i..i + R` of a panel, summed in registers.
-    #[inline(always)]
-    fn block<S: Simd, const R: usize, const V: usize>(
-        &mut self,
-        simd: S,
-        i: usize,
-        column: usize,
-        width: usize,
-    ) {
-        let (n, partial) = (self.n, width < S::F32_LANES);
-        let mut sums = [[simd.splat_f32s(0.0); V]; R];
-        for (k, row) in self.rows.chunks_exact(n).enumerate() {
-            let part = &row[column..column + width];
-            let row: [S::f32s; V] = if partial {
-                [simd.partial_load_f32s(part); V]
-            } else {
-                let vectors = S::as_simd_f32s(part).0;
-                std::array::from_fn(|v| vectors[v])
-            };
-            for (r, sums) in sums.iter_mut().enumerate() {
-                let factor = self.factors[(i + r) * self.strides.0 + k * self.strides.1];
-                let factor = simd.splat_f32s(factor);
-                for (sum, &x) in sums.iter_mut().zip(&row) {
-                    *sum = simd.mul_add_f32s(factor, x, *sum);
+    if scalar_tail {
+        for i in done..len {
+            for b in 0..B {
+                for r in 0..R {
+                    totals[b][r] = x[b][i].mul_add(w[r][i], totals[b][r]);
                 }
             }
         }
-        for (r, sums) in sums.iter().enumerate() {
-            let start = (i + r) * n + column;
-            let out = &mut self.out[start..start + width];
-            if partial {
-                simd.partial_store_f32s(out, sums[0]);
-            } else {
-                S::as_mut_simd_f32s(out).0.copy_from_slice(sums);
-            }
-        }
     }
+    totals
 }
 
-/// `out[j] = sum over the rows of x[.., j]`: the gradient of a bias.
-///
-/// ```
-/// let mut out = [0.0; 2];
-/// epgt_nn::kernel::column_sums(&[1.0, 2.0, 3.0, 4.0], &mut out);
-/// assert_eq!(out, [4.0, 6.0]);
-/// ```
-///
-/// # Panics
-/// If `x` is not whole rows of `out`'s length.
-pub fn column_sums(x: &[f32], out: &mut [f32]) {
-    assert!(
-        !out.is_empty() && x.len().is_multiple_of(out.len()),
-        "x must be whole rows"
-    );
-    Arch::new().dispatch(
-        #[inline(always)]
-        || {
-            out.fill(0.0);
-            for row in x.chunks_exact(out.len()) {
-                for (sum, x) in out.iter_mut().zip(row) {
-                    *sum += x;
-                }
-            }
-        },
-    );
-}
+/// Up to this many numbers after the last whole vector are added one by one: masked loads cost as much as three.
+const SCALAR_TAIL: usize = 3;

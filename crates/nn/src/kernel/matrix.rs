@@ -34,13 +34,7 @@ impl<'a> Matrix<'a> {
     ///
     /// # Panics
     /// If the last element lies outside of `data`.
-    pub fn strided(
-        data: &'a [f32],
-        rows: usize,
-        cols: usize,
-        row_stride: usize,
-        col_stride: usize,
-    ) -> Self {
+    pub fn strided(data: &'a [f32], rows: usize, cols: usize, row_stride: usize, col_stride: usize) -> Self {
         if rows > 0 && cols > 0 {
             let last = (rows - 1) * row_stride + (cols - 1) * col_stride;
             assert!(last < data.len(), "the matrix ends outside of its slice");
