@@ -55,6 +55,7 @@ impl Account {
 /// What is saved besides the environments' own states.
 #[derive(Serialize, Deserialize)]
 struct Progress {
+    task: String,
     seed: u64,
     started: bool,
     steps: u64,
@@ -119,6 +120,7 @@ impl VecEnv {
             limit,
             clipped: vec![0.0; action_size],
             progress: Progress {
+                task: task.id.into(),
                 seed,
                 started: false,
                 steps: 0,
@@ -294,13 +296,16 @@ impl VecEnv {
     pub fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
         let (mut progress, states): (Progress, Vec<Vec<u8>>) = decode(state)?;
         let n = self.n();
-        if states.len() != n
+        if progress.task != self.progress.task
+            || states.len() != n
             || progress.accounts.len() != n
             || progress.final_observations.len() != n * self.observation_size
         {
             return Err(EnvError::InvalidState(format!(
-                "the saved state has {} environments, not {n}; resume with the settings of the saved run",
-                states.len()
+                "the saved state is of {} environments of {}, not {n} of {}; resume with the settings of the saved run",
+                states.len(),
+                progress.task,
+                self.progress.task,
             )));
         }
         for (i, (env, state)) in self.envs.iter_mut().zip(&states).enumerate() {

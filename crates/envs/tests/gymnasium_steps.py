@@ -1,0 +1,61 @@
+"""Steps the real Gymnasium and prints what it returned, for the tests of this crate.
+
+Reads one JSON object per line: {"id", "seed", "actions"}; writes one per line: {"task", "observations", "rewards",
+"ends"}.
+Numbers travel as the hexadecimal digits of their big-endian bits, so that nothing is rounded on the way. An ended
+episode is followed by a reset without seed, whose observation comes next. An end is 1 (terminated) + 2 (truncated).
+"""
+
+import json
+import sys
+
+import gymnasium
+import numpy as np
+
+
+def play(id, seed, actions):
+    """The answer to one request; `actions` holds one row of float32 per step."""
+    env = gymnasium.make(id, disable_env_checker=True)
+    discrete = isinstance(env.action_space, gymnasium.spaces.Discrete)
+    observations, rewards, ends = [env.reset(seed=seed)[0]], [], []
+    for action in actions.reshape(-1, 1 if discrete else env.action_space.shape[0]):
+        observation, reward, terminated, truncated, _ = env.step(int(action[0]) if discrete else action.copy())
+        observations.append(observation)
+        rewards.append(reward)
+        ends.append(str(terminated + 2 * truncated))
+        if terminated or truncated:
+            observations.append(env.reset()[0])
+    assert all(observation.dtype == np.float32 for observation in observations)
+    return {
+        "task": describe(env),
+        "observations": digits(np.concatenate(observations), ">f4"),
+        "rewards": digits(rewards, ">f8"),
+        "ends": "".join(ends),
+    }
+
+
+def describe(env):
+    """What the task promises: bounds, number of choices, limit and threshold."""
+    observation, action = env.observation_space, env.action_space
+    discrete = isinstance(action, gymnasium.spaces.Discrete)
+    return {
+        "observation": digits([observation.low, observation.high], ">f4"),
+        "action": int(action.n) if discrete else digits([action.low, action.high], ">f4"),
+        "max_episode_steps": env.spec.max_episode_steps,
+        "reward_threshold": env.spec.reward_threshold,
+    }
+
+
+def digits(numbers, kind):
+    return np.asarray(numbers).astype(kind).tobytes().hex()
+
+
+def main():
+    for line in sys.stdin:
+        request = json.loads(line)
+        actions = np.frombuffer(bytes.fromhex(request["actions"]), ">f4").astype(np.float32)
+        print(json.dumps(play(request["id"], request["seed"], actions)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
