@@ -17,7 +17,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut rollout = Rollout::new(a2c.settings.n_steps, n, observation, actions.size());
         let mut normalizer = Normalizer::new(observation, n, true, true, a2c.settings.gamma);
 
-        let updates = 500_000 / rollout.len();
+        let updates = 500_000 / rollout.batch_size();
         let (mut collecting, mut updating) = (Duration::ZERO, Duration::ZERO);
         for _ in 0..updates {
             let start = Instant::now();
@@ -27,13 +27,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             collecting += middle - start;
             updating += middle.elapsed();
         }
-        let steps = updates * rollout.len();
+        let steps = updates * rollout.batch_size();
         println!(
             "N = {n:2}: {:7.0} steps/s; {:.2} us to collect a step, {:.2} us per update of {} steps",
             steps as f64 / (collecting + updating).as_secs_f64(),
             collecting.as_secs_f64() * 1e6 / steps as f64,
             updating.as_secs_f64() * 1e6 / updates as f64,
-            rollout.len(),
+            rollout.batch_size(),
         );
     }
     Ok(())

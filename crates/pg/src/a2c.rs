@@ -283,7 +283,7 @@ impl A2c {
     ///
     /// Afterwards `agent.params` holds the clipped gradient of this update, and the rollout its advantages and returns.
     pub fn update(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<UpdateStats, NotFinite> {
-        let batch = rollout.len();
+        let batch = rollout.batch_size();
         self.make_room(batch, agent.distribution.outputs());
 
         rollout.compute_advantages(self.settings.gamma as f32, self.settings.gae_lambda as f32);

@@ -264,3 +264,54 @@ fn invert(logits: &[f32], normaliser: f32, u: f32) -> usize {
     }
     chosen
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn actions_are_drawn_as_often_as_their_probability_says() {
+        let probabilities = [0.1f32, 0.0, 0.6, 0.3, 0.0];
+        let logits = probabilities.map(f32::ln);
+        let categorical = Categorical { n: 5 };
+        let mut rng = Pcg64::from_seed(5);
+        let mut counts = [0u32; 5];
+        for _ in 0..20_000 {
+            let (mut action, mut log_prob) = ([0.0], [0.0]);
+            categorical.sample(&logits, &[], &mut rng, &mut action, &mut log_prob);
+            let chosen = action[0] as usize;
+            counts[chosen] += 1;
+            assert!((log_prob[0] - logits[chosen]).abs() < 1e-5);
+        }
+        for (count, p) in counts.iter().zip(probabilities) {
+            assert!((*count as f32 / 20_000.0 - p).abs() < 0.015, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn gaussian_actions_have_the_mean_and_deviation_asked_for() {
+        let gaussian = DiagonalGaussian { dim: 2 };
+        let (means, log_std) = ([1.0f32, -2.0].repeat(20_000), [0.5f32.ln(), 2f32.ln()]);
+        let (mut actions, mut log_probs) = (vec![0.0; 40_000], vec![0.0; 20_000]);
+        gaussian.sample(&means, &log_std, &mut Pcg64::from_seed(5), &mut actions, &mut log_probs);
+        let (mut again, mut entropies) = (vec![0.0; 20_000], vec![0.0; 20_000]);
+        gaussian.evaluate(&means, &log_std, &actions, &mut again, &mut entropies);
+        assert!(again.iter().zip(&log_probs).all(|(a, b)| (a - b).abs() < 1e-4));
+        for (d, std) in [0.5, 2.0].into_iter().enumerate() {
+            let column = || actions.iter().skip(d).step_by(2).map(|&a| f64::from(a));
+            let mean = column().sum::<f64>() / 20_000.0;
+            let variance = column().map(|a| (a - mean).powi(2)).sum::<f64>() / 20_000.0;
+            assert!((mean - f64::from(means[d])).abs() < 0.03 * std);
+            assert!((variance.sqrt() - std).abs() < 0.02 * std);
+        }
+    }
+
+    #[test]
+    fn the_mode_is_the_likeliest_action() {
+        let mut actions = [9.0; 2];
+        Categorical { n: 3 }.mode(&[1.0, 3.0, 2.0, 0.5, -1.0, 0.0], &mut actions);
+        assert_eq!(actions, [1.0, 0.0]);
+        DiagonalGaussian { dim: 2 }.mode(&[0.3, -0.7], &mut actions);
+        assert_eq!(actions, [0.3, -0.7]);
+    }
+}

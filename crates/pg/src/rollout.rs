@@ -77,29 +77,24 @@ impl Rollout {
         }
     }
 
-    /// Steps in the rollout, T * N: the rows of the update's batch.
-    pub fn len(&self) -> usize {
+    /// Steps in the rollout, T * N: the rows of an update's batch.
+    pub fn batch_size(&self) -> usize {
         self.steps * self.n
-    }
-
-    /// Never: a rollout has at least one step.
-    pub fn is_empty(&self) -> bool {
-        false
     }
 
     /// The observations that were acted on, `[T][N][O]`.
     pub fn batch_observations(&self) -> &[f32] {
-        &self.observations[..self.len() * self.final_observation.len()]
+        &self.observations[..self.batch_size() * self.final_observation.len()]
     }
 
     /// The (normalised) observations that the next phase starts from, `[N][O]`: what a checkpoint keeps of a rollout.
     pub fn last_observations(&self) -> &[f32] {
-        &self.observations[self.len() * self.final_observation.len()..]
+        &self.observations[self.batch_size() * self.final_observation.len()..]
     }
 
     /// Goes on from the [`Rollout::last_observations`] of a checkpoint, instead of resetting the environments.
     pub fn resume_from(&mut self, last_observations: &[f32]) {
-        let row = self.len() * self.final_observation.len();
+        let row = self.batch_size() * self.final_observation.len();
         self.observations[row..].copy_from_slice(last_observations);
         self.started = true;
     }
@@ -136,7 +131,7 @@ impl Rollout {
 
     /// Mean raw reward per step: what was really earned, free of the critic's opinion.
     pub fn reward_rate(&self) -> f64 {
-        self.raw_rewards.iter().copied().map(f64::from).sum::<f64>() / self.len() as f64
+        self.raw_rewards.iter().copied().map(f64::from).sum::<f64>() / self.batch_size() as f64
     }
 
     /// Mean undiscounted raw return of the counted episodes that ended in this phase; `None` when there were none.

@@ -1,7 +1,7 @@
 //! The two phases together, on real tasks.
 
 use epgt_envs::{Normalizer, StepRow, VecEnv};
-use epgt_pg::{A2c, A2cSettings, ActionDistribution, ActorCritic, PolicySettings, Rollout, collect};
+use epgt_pg::{A2c, A2cSettings, ActorCritic, PolicySettings, Rollout, collect};
 use epgt_rng::Pcg64;
 
 struct Training {
@@ -48,7 +48,7 @@ impl Training {
     /// Mean return of the last `count` episodes within `steps` steps.
     fn train(&mut self, steps: usize, count: usize) -> f64 {
         let mut returns = Vec::new();
-        for _ in 0..steps / self.rollout.len() {
+        for _ in 0..steps / self.rollout.batch_size() {
             self.collect();
             returns.extend(self.rollout.episodes.iter().map(|episode| episode.episode_return));
             self.update();
@@ -66,7 +66,7 @@ fn a2c_learns_to_balance_a_pole() {
         ..Default::default()
     };
     let score = Training::new("CartPole-v1", 8, true, settings).train(60_000, 30);
-    assert!(score > 100.0, "a random policy scores about 22, this one {score}");
+    assert!(score > 200.0, "a random policy scores about 22, this one {score}");
 }
 
 #[test]
@@ -92,16 +92,16 @@ fn what_is_stored_is_what_the_policy_and_the_task_said() {
     );
     training.collect();
     let Training { rollout, agent, .. } = &mut training;
-    let mut log_probs = vec![0.0; rollout.len()];
+    let mut log_probs = vec![0.0; rollout.batch_size()];
     let mut entropies = log_probs.clone();
-    agent.forward(rollout.batch_observations(), rollout.len());
+    agent.forward(rollout.batch_observations(), rollout.batch_size());
     let outputs = agent.policy.output();
     agent
         .distribution
         .evaluate(outputs, &[], &rollout.actions, &mut log_probs, &mut entropies);
     let close = |a: &[f32], b: &[f32]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5);
     assert!(close(&log_probs, &rollout.log_probs));
-    assert!(close(agent.value.output(), &rollout.values[..rollout.len()]));
+    assert!(close(agent.value.output(), &rollout.values[..rollout.batch_size()]));
     assert_eq!(rollout.rewards, rollout.raw_rewards);
     assert_eq!(rollout.reward_rate(), 1.0);
     let ends = rollout.terminated.iter().filter(|&&end| end).count();
@@ -114,12 +114,14 @@ fn a_time_limit_is_bootstrapped_with_the_value_of_the_cut_observation() {
         n_steps: 450,
         ..Default::default()
     };
-    let mut training = Training::new("Pendulum-v1", 2, false, settings);
+    let mut training = Training::new("Pendulum-v1", 2, true, settings);
     training.collect();
 
     let mut envs = VecEnv::new(epgt_envs::find("Pendulum-v1").unwrap(), 2, 1);
     let mut observations = vec![0.0; 6];
     envs.reset(&mut observations).unwrap();
+    let mut normalizer = Normalizer::new(3, 2, true, true, 0.99);
+    normalizer.observe(&mut observations);
     let rollout = &training.rollout;
     let mut cuts = 0;
     for (t, actions) in rollout.actions.chunks_exact(2).enumerate() {
@@ -131,11 +133,14 @@ fn a_time_limit_is_bootstrapped_with_the_value_of_the_cut_observation() {
             truncated: &mut truncated,
         };
         envs.step(actions, out).unwrap();
+        normalizer.observe(&mut observations);
         for (i, cut) in truncated.into_iter().enumerate() {
             let mut expected = [0.0];
             if cut {
                 cuts += 1;
-                training.agent.values_of(envs.final_observation(i), 1, &mut expected);
+                let mut last = envs.final_observation(i).to_vec();
+                normalizer.apply(&mut last);
+                training.agent.values_of(&last, 1, &mut expected);
                 assert_ne!(expected[0], 0.0);
             }
             assert_eq!(rollout.final_values[t * 2 + i], expected[0], "step {t}");
@@ -231,41 +236,4 @@ fn every_hyperparameter_is_read_back_as_it_was_set() {
         settings.rms_prop_decay,
     ];
     assert_eq!(named, [0.125; 7]);
-}
-
-#[test]
-fn actions_are_drawn_as_often_as_their_probability_says() {
-    let probabilities = [0.1f32, 0.0, 0.6, 0.3, 0.0];
-    let logits = probabilities.map(f32::ln);
-    let categorical = ActionDistribution::Categorical { n: 5 };
-    let mut rng = Pcg64::from_seed(5);
-    let mut counts = [0u32; 5];
-    for _ in 0..20_000 {
-        let (mut action, mut log_prob) = ([0.0], [0.0]);
-        categorical.sample(&logits, &[], &mut rng, &mut action, &mut log_prob);
-        let chosen = action[0] as usize;
-        counts[chosen] += 1;
-        assert!((log_prob[0] - logits[chosen]).abs() < 1e-5);
-    }
-    for (count, p) in counts.iter().zip(probabilities) {
-        assert!((*count as f32 / 20_000.0 - p).abs() < 0.015, "{counts:?}");
-    }
-}
-
-#[test]
-fn gaussian_actions_have_the_mean_and_deviation_asked_for() {
-    let gaussian = ActionDistribution::DiagonalGaussian { dim: 2 };
-    let (means, log_std) = ([1.0f32, -2.0].repeat(20_000), [0.5f32.ln(), 2f32.ln()]);
-    let (mut actions, mut log_probs) = (vec![0.0; 40_000], vec![0.0; 20_000]);
-    gaussian.sample(&means, &log_std, &mut Pcg64::from_seed(5), &mut actions, &mut log_probs);
-    let (mut again, mut entropies) = (vec![0.0; 20_000], vec![0.0; 20_000]);
-    gaussian.evaluate(&means, &log_std, &actions, &mut again, &mut entropies);
-    assert!(again.iter().zip(&log_probs).all(|(a, b)| (a - b).abs() < 1e-4));
-    for (d, std) in [0.5, 2.0].into_iter().enumerate() {
-        let column = || actions.iter().skip(d).step_by(2).map(|&a| f64::from(a));
-        let mean = column().sum::<f64>() / 20_000.0;
-        let variance = column().map(|a| (a - mean).powi(2)).sum::<f64>() / 20_000.0;
-        assert!((mean - f64::from(means[d])).abs() < 0.03 * std);
-        assert!((variance.sqrt() - std).abs() < 0.02 * std);
-    }
 }
