@@ -1,8 +1,9 @@
 //! The inner loops: everything that must be fast is here, the rest of the crate is bookkeeping.
 //!
 //! Each public function picks the machine's vector instructions at run time, once per call (through `pulp`), so one
-//! program is fast on old and new processors. Small products are done by direct loops over the row-major slices
-//! ([`affine`], [`combine`]); large ones go to the `gemm` crate ([`gemm`]), whose packing pays for itself there.
+//! program is fast on old and new processors. Layers are done by direct loops over row-major slices ([`affine`],
+//! [`combine`]), which beat a packing product at every batch that a layer of this project sees; products of other
+//! shapes (Kronecker factors, random projections) have [`gemm`], a safe door to the crate of that name.
 //! All of it runs on one thread, and the same inputs give the same bits on every run of a machine.
 
 mod activation;
