@@ -1,1 +1,46 @@
-//! placeholder
+//! Episodic Policy Gradient Training: the hyper-agent that schedules hyperparameters while something is trained.
+//!
+//! Training is seen as a Markov decision process (paper, section "Hyper-RL"). The *hyper-state* is the weights and last
+//! gradients of the trained networks; a *hyper-action* is one value for each scheduled hyperparameter; the *hyper-reward* is
+//! what the updated policy earns. The hyper-agent recalls from an episodic memory what came of hyper-actions in similar
+//! hyper-states.
+//!
+//! The crate knows no environment and no policy-gradient method: it sees named tensors and outcomes, so it can schedule
+//! anything that is trained by gradients.
+//!
+//! | file | what it holds |
+//! | --- | --- |
+//! | [`space`](HyperSpace) | which hyperparameters are scheduled and their values |
+//! | [`state`](Projection) | the hyper-state: projected weights and gradients |
+//! | [`encoder`](Encoder) | hyper-state to memory key: VAE, random projection, clock |
+//! | [`memory`](EpisodicMemory) | the episodic memory |
+//! | [`credit`](Credit) | from outcomes to hyper-returns |
+//! | [`agent`](HyperAgent) | the schedulers `epgt`, `fixed`, `random`, `bandit`, `dqn` |
+//! | [`signal`](Signal) | whether the choices show in the outcomes |
+
+mod agent;
+mod bandit;
+mod credit;
+mod decision;
+mod dqn;
+mod encoder;
+mod memory;
+mod settings;
+mod signal;
+mod space;
+mod state;
+
+pub use agent::{HyperAgent, Insight, SavedAgent, TrainingContext};
+pub use bandit::Bandit;
+pub use credit::{Credit, Outcome, Verdict};
+pub use decision::{Choice, Decision};
+pub use dqn::{Dqn, DqnState};
+pub use encoder::{Encoder, SavedEncoder};
+pub use memory::{EpisodicMemory, Neighbour, Writing};
+pub use settings::{
+    ActionValues, EncoderKind, FixedAt, Hold, HyperSettings, Moves, OutcomeKind, Scheduler, Transform, Window,
+    WriteRule,
+};
+pub use signal::Signal;
+pub use space::{Axis, Grid, HyperSpace};
+pub use state::{Projection, Standardiser};

@@ -1,0 +1,567 @@
+//! The hyper-agent: looks at the training context, picks the hyperparameters of the next update, learns from what the
+//! updated policy earns (paper, Algorithm 1).
+//!
+//! Everything that the schedulers share is told here once: when a decision is due, who is asked, how it explores, and when
+//! credit comes. What sets them apart is their [`Mind`]: how they value hyper-actions and learn from hyper-returns.
+
+use epgt_nn::{Parameters, TensorShape};
+use epgt_rng::Pcg64;
+use serde::{Deserialize, Serialize};
+
+use crate::bandit::Bandit;
+use crate::credit::{Credit, Outcome, Verdict};
+use crate::decision::{Choice, Decision};
+use crate::dqn::{Dqn, DqnState};
+use crate::encoder::{Encoder, SavedEncoder};
+use crate::memory::{EpisodicMemory, Writing};
+use crate::settings::{ActionValues, EncoderKind, FixedAt, Hold, HyperSettings, Moves, Scheduler};
+use crate::signal::Signal;
+use crate::space::HyperSpace;
+
+/// What the hyper-agent is shown before every policy update. Nothing is copied unless it asks.
+#[derive(Clone, Copy, Debug)]
+pub struct TrainingContext<'a> {
+    /// The number of the policy update, from 0.
+    pub update: u64,
+    /// Share of the training done: 0 at the first update, 1 at the last.
+    pub progress: f64,
+    /// The networks' weights and the gradients of the last update, as named tensors.
+    pub parameters: &'a Parameters,
+}
+
+/// What the agent would like logged and shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Insight {
+    /// Probability of a random choice at the last decision.
+    pub epsilon: f32,
+    /// Decisions made.
+    pub decisions: u64,
+    /// Tuples in the episodic memory (or transitions in the replay).
+    pub memory: usize,
+    /// Squared reconstruction error of the VAE's last batch.
+    pub reconstruction_loss: Option<f32>,
+    /// How far recent keys have moved since they were made.
+    pub key_drift: Option<f32>,
+    /// Squared error of the last batch of `dqn`.
+    pub dqn_loss: Option<f32>,
+    /// Whether the choice shows in the improvement; about 1 when it does not.
+    pub f_statistic: Option<f64>,
+    /// Correlation of value and improvement, by hyperparameter.
+    pub correlations: Vec<Option<f64>>,
+    /// The verdict on the last update phase.
+    pub verdict: Option<Verdict>,
+}
+
+/// How a scheduler values hyper-actions.
+#[derive(Debug)]
+enum Mind {
+    Fixed,
+    Random,
+    /// One bandit per group of values.
+    Bandit(Vec<Bandit>),
+    /// One memory per group of values.
+    Episodic(Box<Encoder>, Vec<EpisodicMemory>),
+    Dqn(Box<Encoder>, Box<Dqn>),
+}
+
+/// Schedules hyperparameters. The trainer calls [`choose`](Self::choose) before every policy update and
+/// [`reward`](Self::reward) after every environment phase, and nothing else.
+///
+/// ```
+/// use epgt_hyper::*;
+/// use epgt_nn::Parameters;
+/// let axis = Axis::new("learning_rate", 7e-4, &Grid::Paper(5), true)?;
+/// let space = HyperSpace::new(vec![axis], 100)?;
+/// let mut networks = Parameters::new();
+/// networks.add("weight", 4, 4);
+/// let settings = HyperSettings::paper();
+/// let mut agent = HyperAgent::new(Scheduler::Epgt, settings, space, networks.shapes(), 100, 0);
+/// let context = TrainingContext { update: 0, progress: 0.0, parameters: &networks };
+/// let rate = agent.choose(&context)[0];
+/// assert!((3.5e-4..=1.4e-3).contains(&rate));
+/// agent.reward(&Outcome { discounted: 1.0, reward_rate: 0.1, episode: None });
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Debug)]
+pub struct HyperAgent {
+    settings: HyperSettings,
+    space: HyperSpace,
+    mind: Mind,
+    /// Numbers of options that are valued apart: one group of |A|, or one per hyperparameter.
+    groups: Vec<usize>,
+    /// Q of every option, group after group.
+    q: Vec<f32>,
+    state: AgentState,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct AgentState {
+    rng: Pcg64,
+    action: usize,
+    values: Vec<f64>,
+    epsilon: f32,
+    decisions: u64,
+    updates_in_phase: u64,
+    /// Updates for which the current hyper-action is still kept.
+    hold_left: u64,
+    /// Decisions that wait for their hyper-return.
+    pending: Vec<Decision>,
+    /// Decisions that have it and wait to be logged.
+    finished: Vec<Decision>,
+    credit: Credit,
+    signal: Signal,
+    verdict: Option<Verdict>,
+}
+
+/// A hyper-agent's part of a checkpoint.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SavedAgent {
+    state: AgentState,
+    mind: SavedMind,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum SavedMind {
+    Mindless,
+    Bandit(Vec<Bandit>),
+    Episodic(Box<SavedEncoder>, Vec<EpisodicMemory>),
+    Dqn(Box<SavedEncoder>, Box<DqnState>),
+}
+
+impl HyperAgent {
+    /// A hyper-agent for networks with tensors of these shapes, in a run of `total_updates` policy updates.
+    pub fn new(
+        scheduler: Scheduler,
+        settings: HyperSettings,
+        space: HyperSpace,
+        shapes: &[TensorShape],
+        total_updates: u64,
+        seed: u64,
+    ) -> Self {
+        let groups = match settings.action_values {
+            ActionValues::Joint => vec![space.len()],
+            ActionValues::Factored => space.axes().iter().map(|axis| axis.values.len()).collect(),
+        };
+        let mind = match scheduler {
+            Scheduler::Fixed => Mind::Fixed,
+            Scheduler::Random => Mind::Random,
+            Scheduler::Bandit => Mind::Bandit(groups.iter().map(|&size| Bandit::new(size)).collect()),
+            Scheduler::Epgt => {
+                let encoder = Encoder::new(&settings, shapes, seed);
+                let capacity = memory_capacity(&settings, total_updates);
+                let memory = |&size: &usize| EpisodicMemory::new(capacity, encoder.key_dim(), size);
+                let memories = groups.iter().map(memory).collect();
+                Mind::Episodic(Box::new(encoder), memories)
+            }
+            Scheduler::Dqn => {
+                let encoder = Encoder::new(&settings, shapes, seed);
+                let dqn = Dqn::new(&settings, encoder.key_dim(), &groups, seed);
+                Mind::Dqn(Box::new(encoder), Box::new(dqn))
+            }
+        };
+        let values = match (scheduler, settings.fixed_at) {
+            (Scheduler::Fixed, FixedAt::Min) => space.axes().iter().map(|axis| axis.values[0]).collect(),
+            (Scheduler::Fixed, FixedAt::Max) => space
+                .axes()
+                .iter()
+                .map(|axis| axis.values[axis.values.len() - 1])
+                .collect(),
+            _ => space.axes().iter().map(|axis| axis.default).collect(),
+        };
+        Self {
+            q: vec![0.0; groups.iter().sum()],
+            groups,
+            mind,
+            state: AgentState {
+                rng: Pcg64::for_purpose(seed, "hyper-agent", 0),
+                action: space.default_action(),
+                values,
+                epsilon: settings.epsilon_start,
+                decisions: 0,
+                updates_in_phase: 0,
+                hold_left: 0,
+                pending: Vec::new(),
+                finished: Vec::new(),
+                credit: Credit::default(),
+                signal: Signal::new(&space),
+                verdict: None,
+            },
+            settings,
+            space,
+        }
+    }
+
+    /// The hyperparameters that are scheduled.
+    pub fn space(&self) -> &HyperSpace {
+        &self.space
+    }
+
+    /// The values in force, in the order of the hyper-space's axes.
+    pub fn values(&self) -> &[f64] {
+        &self.state.values
+    }
+
+    /// Before an update step: looks at the training context and answers with the values of the next update.
+    pub fn choose(&mut self, context: &TrainingContext<'_>) -> &[f64] {
+        if self.state.hold_left == 0 {
+            self.decide(context);
+            self.state.hold_left = match (&self.mind, self.settings.hold) {
+                (Mind::Fixed, _) | (_, Hold::Phase) => u64::MAX,
+                (_, Hold::Updates(updates)) => updates,
+            };
+        }
+        self.state.hold_left -= 1;
+        self.state.updates_in_phase += 1;
+        self.learn_between_decisions(context);
+        &self.state.values
+    }
+
+    /// After an environment phase: what the rollout earned. Closes the update phase when it is complete, and then every
+    /// decision of the phase gets its hyper-return.
+    pub fn reward(&mut self, outcome: &Outcome) {
+        let state = &mut self.state;
+        state.credit.add(outcome);
+        let complete = match self.settings.hold {
+            Hold::Updates(updates) => self.settings.update_phase.max(updates),
+            Hold::Phase => self.settings.update_phase,
+        };
+        // The very first rollout comes before any update: it is what the first phase improves on.
+        if state.updates_in_phase > 0 && state.updates_in_phase < complete {
+            return;
+        }
+        let verdict = state.credit.close(&self.settings);
+        state.verdict = Some(verdict);
+        state.updates_in_phase = 0;
+        if !matches!(self.mind, Mind::Fixed) {
+            state.hold_left = 0;
+        }
+        let mut pending = std::mem::take(&mut state.pending);
+        let last = pending.len().saturating_sub(1);
+        for (i, mut decision) in pending.drain(..).enumerate() {
+            decision.outcome = verdict.outcome;
+            decision.hyper_return = verdict.hyper_return;
+            decision.improvement = verdict.improvement;
+            if decision.choice != Choice::Fixed {
+                self.state
+                    .signal
+                    .record(&self.space, decision.action, verdict.improvement);
+                self.learn(&decision, i == last);
+            }
+            self.state.finished.push(decision);
+        }
+        self.state.pending = pending;
+    }
+
+    /// Hands over the decisions whose outcome is known, for the log.
+    pub fn take_decisions(&mut self) -> impl Iterator<Item = Decision> + '_ {
+        self.state.finished.drain(..)
+    }
+
+    /// What the agent would like logged, plotted and explained.
+    pub fn insight(&self) -> Insight {
+        let (encoder, memory, dqn_loss) = match &self.mind {
+            Mind::Fixed | Mind::Random | Mind::Bandit(_) => (None, 0, None),
+            Mind::Episodic(encoder, memories) => (Some(encoder), memories.first().map_or(0, EpisodicMemory::len), None),
+            Mind::Dqn(encoder, dqn) => (Some(encoder), dqn.len(), dqn.loss()),
+        };
+        let axes = 0..self.space.axes().len();
+        Insight {
+            epsilon: self.state.epsilon,
+            decisions: self.state.decisions,
+            memory,
+            reconstruction_loss: encoder.and_then(|encoder| encoder.reconstruction_loss()),
+            key_drift: encoder.and_then(|encoder| encoder.drift()),
+            dqn_loss,
+            f_statistic: self.state.signal.f_statistic(),
+            correlations: axes.map(|axis| self.state.signal.correlation(axis)).collect(),
+            verdict: self.state.verdict,
+        }
+    }
+
+    /// What a checkpoint must hold.
+    pub fn save(&self) -> SavedAgent {
+        SavedAgent {
+            state: self.state.clone(),
+            mind: match &self.mind {
+                Mind::Fixed | Mind::Random => SavedMind::Mindless,
+                Mind::Bandit(bandits) => SavedMind::Bandit(bandits.clone()),
+                Mind::Episodic(encoder, memories) => SavedMind::Episodic(Box::new(encoder.save()), memories.clone()),
+                Mind::Dqn(encoder, dqn) => SavedMind::Dqn(Box::new(encoder.save()), Box::new(dqn.save())),
+            },
+        }
+    }
+
+    /// Continues from a checkpoint of an agent with the same settings.
+    pub fn restore(&mut self, saved: SavedAgent) -> Result<(), String> {
+        if saved.state.values.len() != self.state.values.len() {
+            return Err("the checkpoint schedules other hyperparameters".to_string());
+        }
+        match (&mut self.mind, saved.mind) {
+            (Mind::Fixed | Mind::Random, SavedMind::Mindless) => {}
+            (Mind::Bandit(bandits), SavedMind::Bandit(saved)) => *bandits = saved,
+            (Mind::Episodic(encoder, memories), SavedMind::Episodic(saved, saved_memories)) => {
+                encoder.restore(*saved)?;
+                *memories = saved_memories;
+            }
+            (Mind::Dqn(encoder, dqn), SavedMind::Dqn(saved, saved_dqn)) => {
+                encoder.restore(*saved)?;
+                dqn.restore(*saved_dqn)?;
+            }
+            _ => return Err("the checkpoint was made by another scheduler".to_string()),
+        }
+        self.state = saved.state;
+        Ok(())
+    }
+
+    fn decide(&mut self, context: &TrainingContext<'_>) {
+        let number = self.state.decisions;
+        self.state.decisions += 1;
+        self.state.epsilon = epsilon(&self.settings, context.progress);
+        let written = (number + 1).is_multiple_of(self.settings.write_interval);
+        let choice = match &self.mind {
+            Mind::Fixed => Choice::Fixed,
+            Mind::Random => Choice::Random,
+            _ if self.state.rng.next_f64() < f64::from(self.state.epsilon) => Choice::Random,
+            _ => Choice::Greedy,
+        };
+        let key = self.look(context, choice, written);
+        if choice != Choice::Fixed {
+            self.state.action = match choice {
+                Choice::Greedy => self.best_action(),
+                _ => self.random_action(),
+            };
+            let (space, state) = (&self.space, &mut self.state);
+            state.values.clear();
+            state.values.extend(space.values(state.action));
+        }
+        let greedy = choice == Choice::Greedy;
+        let neighbours = match &self.mind {
+            Mind::Episodic(_, memories) if greedy && !memories[0].is_empty() => {
+                memories[0].neighbours(self.option(self.state.action, 0))
+            }
+            _ => Vec::new(),
+        };
+        let memory = match &self.mind {
+            Mind::Episodic(_, memories) => memories[0].len(),
+            _ => 0,
+        };
+        let norms = match &key {
+            Some(_) => (norm(context.parameters.values()), norm(context.parameters.gradients())),
+            None => (0.0, 0.0),
+        };
+        self.state.pending.push(Decision {
+            decision: number,
+            update: context.update,
+            epsilon: self.state.epsilon,
+            choice,
+            action: self.state.action,
+            values: self.state.values.clone(),
+            norms,
+            q: if greedy { self.q.clone() } else { Vec::new() },
+            q_chosen: greedy.then(|| self.q_of(self.state.action)),
+            neighbours,
+            memory,
+            key,
+            written,
+            outcome: f32::NAN,
+            hyper_return: f32::NAN,
+            improvement: f32::NAN,
+        });
+    }
+
+    /// Makes the key and reads the values, as far as this decision needs them: a random choice that is not written needs
+    /// neither.
+    fn look(&mut self, context: &TrainingContext<'_>, choice: Choice, written: bool) -> Option<Vec<f32>> {
+        let greedy = choice == Choice::Greedy;
+        match &mut self.mind {
+            Mind::Fixed | Mind::Random => None,
+            Mind::Bandit(bandits) => {
+                let mut q = self.q.as_mut_slice();
+                for (bandit, &size) in bandits.iter().zip(&self.groups) {
+                    let (group, rest) = q.split_at_mut(size);
+                    bandit.read(group);
+                    q = rest;
+                }
+                None
+            }
+            Mind::Episodic(encoder, memories) => {
+                let needed = greedy || written;
+                let key = needed.then(|| encoder.key(context).to_vec());
+                encoder.remember(context, needed);
+                if let (true, Some(key)) = (greedy, &key) {
+                    let mut q = self.q.as_mut_slice();
+                    for (memory, &size) in memories.iter_mut().zip(&self.groups) {
+                        let (group, rest) = q.split_at_mut(size);
+                        memory.read(key, self.settings.neighbours, group);
+                        q = rest;
+                    }
+                }
+                key
+            }
+            Mind::Dqn(encoder, dqn) => {
+                let key = encoder.key(context).to_vec();
+                encoder.remember(context, true);
+                if greedy {
+                    dqn.read(&key, &mut self.q);
+                }
+                Some(key)
+            }
+        }
+    }
+
+    /// What goes on at every policy update: the encoder's and the value network's own training, and keeping gradients.
+    fn learn_between_decisions(&mut self, context: &TrainingContext<'_>) {
+        let trains = (context.update + 1).is_multiple_of(self.settings.encoder_interval);
+        let decided_now = self
+            .state
+            .pending
+            .last()
+            .is_some_and(|decision| decision.update == context.update);
+        let encoder = match &mut self.mind {
+            Mind::Fixed | Mind::Random | Mind::Bandit(_) => return,
+            Mind::Episodic(encoder, _) => encoder,
+            Mind::Dqn(encoder, dqn) => {
+                dqn.learn();
+                encoder
+            }
+        };
+        if trains {
+            if !decided_now {
+                encoder.remember(context, false);
+            }
+            encoder.train();
+        }
+        // With a long hold only the gradients just before the next decision will be looked at.
+        let until_decision = self.state.hold_left + 1;
+        if self.settings.encoder == EncoderKind::Vae
+            || self.settings.hold == Hold::Phase
+            || until_decision <= encoder.memory_of_gradients()
+        {
+            encoder.age(context);
+        }
+    }
+
+    fn learn(&mut self, decision: &Decision, last_of_phase: bool) {
+        let writing = Writing {
+            rule: self.settings.write_rule,
+            neighbours: self.settings.write_neighbours,
+            rate: self.settings.write_rate,
+        };
+        let options: Vec<usize> = (0..self.groups.len())
+            .map(|group| self.option(decision.action, group))
+            .collect();
+        match (&mut self.mind, &decision.key) {
+            (Mind::Bandit(bandits), _) => {
+                for (bandit, &option) in bandits.iter_mut().zip(&options) {
+                    bandit.learn(option, decision.hyper_return);
+                }
+            }
+            (Mind::Episodic(_, memories), Some(key)) if decision.written => {
+                for (memory, &option) in memories.iter_mut().zip(&options) {
+                    memory.write(key, option, decision.hyper_return, decision.update, &writing);
+                }
+            }
+            (Mind::Dqn(_, dqn), Some(key)) => {
+                let reward = if last_of_phase { decision.hyper_return } else { 0.0 };
+                dqn.push(key, &options, reward, last_of_phase);
+            }
+            _ => {}
+        }
+    }
+
+    /// The option of a joint hyper-action in a group.
+    fn option(&self, action: usize, group: usize) -> usize {
+        match self.settings.action_values {
+            ActionValues::Joint => action,
+            ActionValues::Factored => self.space.index(action, group),
+        }
+    }
+
+    /// Q of a joint hyper-action: its own, or the mean over hyperparameters.
+    fn q_of(&self, action: usize) -> f32 {
+        let (mut first, mut sum) = (0, 0.0);
+        for (group, &size) in self.groups.iter().enumerate() {
+            sum += self.q[first + self.option(action, group)];
+            first += size;
+        }
+        sum / self.groups.len().max(1) as f32
+    }
+
+    /// The allowed action of the highest Q, ties broken uniformly at random.
+    fn best_action(&mut self) -> usize {
+        let (current, local) = (self.state.action, self.settings.moves == Moves::Local);
+        let (space, rng) = (&self.space, &mut self.state.rng);
+        match self.settings.action_values {
+            ActionValues::Joint => {
+                let allowed = |action: usize| !local || space.adjacent(current, action);
+                argmax(&self.q, allowed, rng)
+            }
+            ActionValues::Factored => {
+                let mut q = self.q.as_slice();
+                let mut indices = Vec::with_capacity(self.groups.len());
+                for (axis, &size) in self.groups.iter().enumerate() {
+                    let here = space.index(current, axis);
+                    let (group, rest) = q.split_at(size);
+                    indices.push(argmax(group, |index| !local || index.abs_diff(here) <= 1, rng));
+                    q = rest;
+                }
+                space.action(indices)
+            }
+        }
+    }
+
+    fn random_action(&mut self) -> usize {
+        let (current, moves) = (self.state.action, self.settings.moves);
+        let (space, rng) = (&self.space, &mut self.state.rng);
+        let indices = space.axes().iter().enumerate().map(|(axis, values)| {
+            let size = values.values.len();
+            let (low, high) = match moves {
+                Moves::Uniform => (0, size - 1),
+                Moves::Local => {
+                    let here = space.index(current, axis);
+                    (here.saturating_sub(1), (here + 1).min(size - 1))
+                }
+            };
+            low + rng.below((high - low + 1) as u64) as usize
+        });
+        space.action(indices)
+    }
+}
+
+/// The share of random choices: linear from `epsilon_start` to exactly 0 at `epsilon_zero_at` of the training.
+fn epsilon(settings: &HyperSettings, progress: f64) -> f32 {
+    let left = 1.0 - progress / f64::from(settings.epsilon_zero_at);
+    settings.epsilon_start * left.max(0.0) as f32
+}
+
+/// N_mem: half of the tuples that the run will write, at most 10,000 (paper, B.2).
+fn memory_capacity(settings: &HyperSettings, total_updates: u64) -> usize {
+    let updates_per_decision = match settings.hold {
+        Hold::Updates(updates) => updates,
+        Hold::Phase => settings.update_phase,
+    };
+    let writes = total_updates / updates_per_decision / settings.write_interval;
+    settings.memory_size.unwrap_or(((writes / 2) as usize).clamp(1, 10_000))
+}
+
+fn argmax(q: &[f32], allowed: impl Fn(usize) -> bool, rng: &mut Pcg64) -> usize {
+    let (mut best, mut ties) = (0, 0);
+    for (option, &value) in q.iter().enumerate() {
+        if !allowed(option) {
+            continue;
+        }
+        if ties == 0 || value > q[best] {
+            (best, ties) = (option, 1);
+        } else if value == q[best] {
+            ties += 1;
+            if rng.below(ties) == 0 {
+                best = option;
+            }
+        }
+    }
+    best
+}
+
+fn norm(values: &[f32]) -> f32 {
+    epgt_nn::kernel::dot(values, values).sqrt()
+}
