@@ -91,6 +91,7 @@ fn what_is_stored_is_what_the_policy_and_the_task_said() {
         },
     );
     training.collect();
+    training.collect();
     let Training { rollout, agent, .. } = &mut training;
     let mut log_probs = vec![0.0; rollout.batch_size()];
     let mut entropies = log_probs.clone();
@@ -106,6 +107,10 @@ fn what_is_stored_is_what_the_policy_and_the_task_said() {
     assert_eq!(rollout.reward_rate(), 1.0);
     let ends = rollout.terminated.iter().filter(|&&end| end).count();
     assert!(ends > 0 && ends == rollout.episodes.len());
+    assert!(
+        rollout.final_values.iter().all(|&value| value == 0.0),
+        "no value follows a fall"
+    );
 }
 
 #[test]
@@ -200,20 +205,32 @@ fn a_gradient_that_is_not_finite_is_named_and_stops_the_update() {
 }
 
 #[test]
-fn a_scheduled_hyperparameter_takes_effect_at_the_next_update() {
+fn every_scheduled_hyperparameter_changes_the_next_update() {
     let mut training = Training::new("CartPole-v1", 2, true, A2cSettings::default());
+    training.train(100, 1);
     training.collect();
-    training.a2c.set(A2c::index("learning_rate").unwrap(), 0.0);
-    let before = training.agent.params.values().to_vec();
-    training.update();
-    assert_eq!(training.agent.params.values(), before);
-
-    training.a2c.set(A2c::index("gae_lambda").unwrap(), 0.0);
-    training.update();
-    let one_step = training.rollout.advantages.clone();
-    training.a2c.set(A2c::index("gae_lambda").unwrap(), 1.0);
-    training.update();
-    assert_ne!(training.rollout.advantages, one_step);
+    let updated = |a2c: &A2c| {
+        let (mut agent, mut rollout) = (training.agent.clone(), training.rollout.clone());
+        a2c.clone().update(&mut agent, &mut rollout).unwrap();
+        agent.params.values().to_vec()
+    };
+    let usual = updated(&training.a2c);
+    for (name, value) in [
+        ("learning_rate", 1e-2),
+        ("gamma", 0.5),
+        ("gae_lambda", 0.1),
+        ("ent_coef", 1.0),
+        ("vf_coef", 0.1),
+        ("max_grad_norm", 1e-3),
+        ("rms_prop_decay", 0.5),
+    ] {
+        let mut a2c = training.a2c.clone();
+        a2c.set(A2c::index(name).unwrap(), value);
+        assert_ne!(updated(&a2c), usual, "{name}");
+    }
+    let mut still = training.a2c.clone();
+    still.set(A2c::index("learning_rate").unwrap(), 0.0);
+    assert_eq!(updated(&still), training.agent.params.values());
 }
 
 #[test]
