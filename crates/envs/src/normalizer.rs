@@ -34,16 +34,16 @@ impl Moments {
 
     /// Merges `batch` values of every number; `value(row, k)` is number k of a row.
     fn merge(&mut self, batch: usize, value: impl Fn(usize, usize) -> f64) {
-        let added = batch as f64;
-        let total = self.count + added;
+        let total = self.count + batch as f64;
+        let (old, new) = (self.count / total, batch as f64 / total);
+        let share = 1.0 / batch as f64;
         for k in 0..self.mean.len() {
             let column = (0..batch).map(|row| value(row, k));
-            let mean = column.clone().sum::<f64>() / added;
-            let squares: f64 = column.map(|x| (x - mean) * (x - mean)).sum();
+            let mean = column.clone().sum::<f64>() * share;
+            let variance = column.map(|x| (x - mean) * (x - mean)).sum::<f64>() * share;
             let delta = mean - self.mean[k];
-            let sum = self.variance[k] * self.count + squares + delta * delta * self.count * added / total;
-            self.mean[k] += delta * added / total;
-            self.variance[k] = sum / total;
+            self.mean[k] += new * delta;
+            self.variance[k] = old * self.variance[k] + new * variance + old * new * delta * delta;
             self.deviation[k] = (self.variance[k] + EPSILON).sqrt();
         }
         self.count = total;
