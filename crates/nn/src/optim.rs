@@ -183,7 +183,14 @@ pub fn clip_gradient_norm(gradients: &mut [f32], max_norm: f32) -> f32 {
     let factor = max_norm / (norm + 1e-6);
     // Written so that a NaN norm scales as well: a poisoned gradient must not pass for a clipped one.
     if factor < 1.0 || factor.is_nan() {
-        gradients.iter_mut().for_each(|g| *g *= factor);
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                for g in gradients {
+                    *g *= factor;
+                }
+            },
+        );
     }
     norm
 }
