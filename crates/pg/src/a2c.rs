@@ -29,7 +29,7 @@ epgt_settings::settings! {
         /// gradient is less noisy and bears a larger one.
         @ "\\alpha"
         pub learning_rate: f64 = 7e-4;
-        /// Discount factor. The longer rewards are delayed, the closer to 1 it has to be; observe that 0.99 looks about 100 steps
+        /// Discount factor. The longer rewards are delayed, the closer to 1 it has to be; 0.99 looks about 100 steps
         /// ahead.
         @ "\\gamma"
         pub gamma: f64 = 0.99;
@@ -38,11 +38,9 @@ epgt_settings::settings! {
         pub gae_lambda: f64 = 0.95;
         /// Weight of the entropy bonus. Trap: 0.01 together with normalised rewards lets the log-std of a continuous policy run
         /// away (deviations of 12 to 36 on MuJoCo tasks, and scores below 0); use 0 there.
-        @ "c_e"
         pub ent_coef: f64 = 0.01;
         /// Weight of the value loss. The networks are separate, but the gradient is clipped as a whole, so it still decides how much
         /// of the clipped norm is left to the policy.
-        @ "c_v"
         pub vf_coef: f64 = 0.5;
         /// The gradient of all weights together is scaled down to this norm. RMSprop divides by the gradient's running size, so it
         /// tames outliers rather than limits the step.
@@ -85,7 +83,7 @@ static HYPERPARAMETERS: [Hyperparameter; 7] = [
     },
     Hyperparameter {
         name: "ent_coef",
-        symbol: "c_e",
+        symbol: "",
         meaning: "Weight of the entropy bonus.",
         kind: Kind::Other,
         low: 0.0,
@@ -93,7 +91,7 @@ static HYPERPARAMETERS: [Hyperparameter; 7] = [
     },
     Hyperparameter {
         name: "vf_coef",
-        symbol: "c_v",
+        symbol: "",
         meaning: "Weight of the value loss.",
         kind: Kind::Other,
         low: 0.0,

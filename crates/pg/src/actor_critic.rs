@@ -27,7 +27,7 @@ epgt_settings::choice! {
 }
 
 epgt_settings::settings! {
-    /// Shape of the policy and value networks (paper, table of architectures).
+    /// Shape of the policy and value networks.
     pub struct PolicySettings {
         /// Widths of the hidden layers of the policy and of the value network, which share nothing. Use [64, 64] for MuJoCo
         /// tasks.

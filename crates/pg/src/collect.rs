@@ -1,4 +1,4 @@
-//! The environment phase: the agent acts T steps in each of N environments (paper, Algorithm 1, line 4).
+//! The environment phase: the agent acts T steps in each of N environments (`G = Agent(pi)` of the paper's Algorithm 1).
 
 use crate::{ActorCritic, Rollout};
 use epgt_envs::{EnvError, Normalizer, StepRow, VecEnv};

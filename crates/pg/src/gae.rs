@@ -86,7 +86,7 @@ pub fn advantages_and_returns(
     }
 }
 
-/// The empirical return G of a rollout, the hyper-reward (paper, section 3.1): the mean over its steps of the discounted sum
+/// The empirical return G of a rollout, the hyper-reward (paper, section "Hyperparameter Reinforcement Learning"): the mean over its steps of the discounted sum
 /// of raw rewards to the rollout's or the episode's end, bootstrapped with the value at the cut.
 ///
 /// `segment.rewards` are the raw rewards; `value_scale` turns a value into their unit (1 unless the values were learned from

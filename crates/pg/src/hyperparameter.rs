@@ -3,7 +3,7 @@
 //! A method lists them once; afterwards they are read and set by their index in that list, so that the hot path looks up no
 //! names.
 
-/// How the values of a hyperparameter are spread over its search range (paper, appendix A.2).
+/// How the values of a hyperparameter are spread over its search range (paper, appendix A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// By multiples and fractions of the default.
@@ -17,7 +17,7 @@ pub enum Kind {
 pub struct Hyperparameter {
     /// Its name, the same as the setting's.
     pub name: &'static str,
-    /// Its symbol in the paper.
+    /// Its symbol in the paper; empty where it has none.
     pub symbol: &'static str,
     /// What it does, in one sentence.
     pub meaning: &'static str,
