@@ -31,3 +31,18 @@ fn square(x: f64) -> f64 {
 fn square_f32(x: f32) -> f32 {
     x.powf(black_box(2.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn squares_are_pythons_where_a_product_is_not() {
+        let x = -1.0111464072794583;
+        assert_eq!(square(x), 1.022417056954156);
+        assert_ne!(square(x), x * x);
+        let x = -0.16654673f32;
+        assert_eq!(square_f32(x), 0.027737813);
+        assert_ne!(square_f32(x), x * x);
+    }
+}
