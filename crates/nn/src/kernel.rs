@@ -2,8 +2,8 @@
 //!
 //! Each public function picks the machine's vector instructions at run time, once per call (through `pulp`), so one
 //! program is fast on old and new processors. Layers are done by direct loops over row-major slices ([`affine`],
-//! [`combine`]), which beat a packing product at every batch that a layer of this project sees; products of other
-//! shapes (Kronecker factors, random projections) have [`gemm`], a safe door to the crate of that name.
+//! [`combine()`]), which beat a packing product at every batch that a layer of this project sees; products of other
+//! shapes (Kronecker factors, random projections) have [`gemm()`], a safe door to the crate of that name.
 //! All of it runs on one thread, and the same inputs give the same bits on every run of a machine.
 
 mod activation;

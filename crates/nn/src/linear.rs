@@ -88,7 +88,7 @@ impl Linear {
         //  64 -> 64, batch 1: 0.21 / 0.79 / 0.26, batch 5: 0.81 / 1.14 / 1.87, batch 80: 12.3 / 8.0 / 9.3
         //  64 ->  6, batch 1: 0.10 / 0.33 / 0.10, batch 5: 0.16 / 0.47 / 0.17, batch 80: 1.6 / 3.0 / 3.1
         // 410 -> 64, batch 1: 1.1 / 4.9 / 1.3, batch 8: 4.6 / 7.9 / 11.7, batch 80: 46 / 45 / 48
-        let transposing_pays = self.outputs >= 16 && batch >= 2 && 5 * batch >= self.inputs;
+        let transposing_pays = self.outputs >= 16 && 5 * batch >= self.inputs;
         if transposing_pays {
             let transposed = grow(&mut self.transposed, weight.len());
             kernel::transpose(weight, self.outputs, transposed);

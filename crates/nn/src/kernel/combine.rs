@@ -47,7 +47,7 @@ pub fn combine(factors: &[f32], strides: (usize, usize), rows: &[f32], n: usize,
 }
 
 /// [`affine`](super::affine) with the weight given column by column (`transposed [n, m]`), for batches that pay for
-/// [`transpose`].
+/// [`transpose()`](super::transpose()).
 ///
 /// ```
 /// use epgt_nn::{Activation, kernel::affine_transposed};

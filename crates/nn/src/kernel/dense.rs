@@ -23,8 +23,9 @@ use crate::Activation;
 /// # Panics
 /// If the sizes do not fit each other.
 pub fn affine(input: &[f32], weight: &[f32], bias: &[f32], activation: Activation, output: &mut [f32]) {
-    check(input, weight, bias, output);
+    let inputs = check(input, weight, bias, output);
     Arch::new().dispatch(Affine {
+        inputs,
         input,
         weight,
         bias,
@@ -38,16 +39,14 @@ pub(super) fn check(input: &[f32], weight: &[f32], bias: &[f32], output: &[f32])
     assert!(!bias.is_empty() && !weight.is_empty(), "a layer has inputs and outputs");
     let inputs = weight.len() / bias.len();
     assert_eq!(weight.len(), inputs * bias.len(), "weight must be outputs by inputs");
-    assert_eq!(input.len() % inputs, 0, "input must be whole rows");
-    assert_eq!(
-        output.len(),
-        input.len() / inputs * bias.len(),
-        "output must be batch by outputs"
-    );
+    let batch = output.len() / bias.len();
+    assert_eq!(output.len(), batch * bias.len(), "output must be batch by outputs");
+    assert_eq!(input.len(), batch * inputs, "input must be batch by inputs");
     inputs
 }
 
 struct Affine<'a> {
+    inputs: usize,
     input: &'a [f32],
     weight: &'a [f32],
     bias: &'a [f32],
@@ -61,27 +60,22 @@ impl WithSimd for Affine<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self {
-            input,
+            inputs,
+            mut input,
             weight,
             bias,
             activation,
             output,
         } = self;
-        let outputs = bias.len();
-        let inputs = weight.len() / outputs;
-        let mut x4 = input.chunks_exact(4 * inputs);
-        let mut y4 = output.chunks_exact_mut(4 * outputs);
-        for (x, y) in (&mut x4).zip(&mut y4) {
-            rows::<S, 4>(simd, x, weight, bias, y);
-        }
-        let mut x2 = x4.remainder().chunks_exact(2 * inputs);
-        let mut y2 = y4.into_remainder().chunks_exact_mut(2 * outputs);
-        for (x, y) in (&mut x2).zip(&mut y2) {
-            rows::<S, 2>(simd, x, weight, bias, y);
-        }
-        let x1 = x2.remainder().chunks_exact(inputs);
-        for (x, y) in x1.zip(y2.into_remainder().chunks_exact_mut(outputs)) {
-            rows::<S, 1>(simd, x, weight, bias, y);
+        let mut rest = &mut *output;
+        while !rest.is_empty() {
+            let rows = match rest.len() / bias.len() {
+                4.. => self::rows::<S, 4>(simd, inputs, input, weight, bias, rest),
+                2..4 => self::rows::<S, 2>(simd, inputs, input, weight, bias, rest),
+                _ => self::rows::<S, 1>(simd, inputs, input, weight, bias, rest),
+            };
+            input = &input[rows * inputs..];
+            rest = &mut rest[rows * bias.len()..];
         }
         activate(activation, output);
     }
@@ -98,36 +92,79 @@ pub(super) fn activate(activation: Activation, x: &mut [f32]) {
     }
 }
 
-/// `B` rows of the batch against all rows of the weight, four at a time.
+/// The first `B` rows of the batch against all rows of the weight, four at a time. Returns `B`.
 #[inline(always)]
-fn rows<S: Simd, const B: usize>(simd: S, x: &[f32], weight: &[f32], bias: &[f32], y: &mut [f32]) {
+fn rows<S: Simd, const B: usize>(
+    simd: S,
+    inputs: usize,
+    x: &[f32],
+    weight: &[f32],
+    bias: &[f32],
+    y: &mut [f32],
+) -> usize {
     let outputs = bias.len();
-    let inputs = weight.len() / outputs;
-    let mut xs = [x; B];
-    for (b, row) in xs.iter_mut().enumerate() {
-        *row = &x[b * inputs..][..inputs];
+    let mut group = [Row {
+        whole: x,
+        tail: simd.splat_f32s(0.0),
+    }; B];
+    for (b, row) in group.iter_mut().enumerate() {
+        *row = Row::new(simd, &x[b * inputs..][..inputs]);
     }
     let blocks = weight.chunks_exact(4 * inputs);
     let rest = blocks.remainder();
-    for (i, block) in blocks.enumerate() {
+    let whole = outputs - rest.len() / inputs;
+    for (block, o) in blocks.zip((0..whole).step_by(4)) {
         let mut ws = [block; 4];
         for (r, row) in ws.iter_mut().enumerate() {
             *row = &block[r * inputs..][..inputs];
         }
-        let sums = inner_products(simd, inputs, xs, ws);
-        let bias = &bias[4 * i..][..4];
+        let sums = inner_products(simd, inputs, group, ws);
+        let bias = &bias[o..][..4];
         for (b, sums) in sums.iter().enumerate() {
-            let y = &mut y[b * outputs + 4 * i..][..4];
+            let y = &mut y[b * outputs + o..][..4];
             for r in 0..4 {
                 y[r] = sums[r] + bias[r];
             }
         }
     }
-    for (w, o) in rest.chunks_exact(inputs).zip(outputs / 4 * 4..) {
-        let sums = inner_products(simd, inputs, xs, [w]);
+    for (w, o) in rest.chunks_exact(inputs).zip(whole..outputs) {
+        let sums = inner_products(simd, inputs, group, [w]);
         for (b, sums) in sums.iter().enumerate() {
             y[b * outputs + o] = sums[0] + bias[o];
         }
+    }
+    B
+}
+
+/// A row of inputs, with what is left after its whole vectors made ready.
+///
+/// A masked load costs as much as several plain ones, so a weight's tail is loaded as its last whole vector, which
+/// overlaps with the one before; in `tail`, the numbers that have been counted already are zeros. Only rows shorter
+/// than a vector need the mask.
+#[derive(Clone, Copy)]
+struct Row<'a, S: Simd> {
+    whole: &'a [f32],
+    tail: S::f32s,
+}
+
+impl<'a, S: Simd> Row<'a, S> {
+    #[inline(always)]
+    fn new(simd: S, row: &'a [f32]) -> Self {
+        let lanes = S::F32_LANES;
+        let left = row.len() % lanes;
+        let (whole, rest) = row.split_at(row.len() - left);
+        let tail = if rest.is_empty() {
+            simd.splat_f32s(0.0)
+        } else if whole.is_empty() {
+            simd.partial_load_f32s(rest)
+        } else {
+            let mut padded = [0.0_f32; 16];
+            for (padded, x) in padded[lanes - left..lanes].iter_mut().zip(rest) {
+                *padded = *x;
+            }
+            S::as_simd_f32s(&padded[..lanes]).0[0]
+        };
+        Self { whole, tail }
     }
 }
 
@@ -139,57 +176,43 @@ fn rows<S: Simd, const B: usize>(simd: S, x: &[f32], weight: &[f32], bias: &[f32
 fn inner_products<S: Simd, const B: usize, const R: usize>(
     simd: S,
     len: usize,
-    x: [&[f32]; B],
+    x: [Row<'_, S>; B],
     w: [&[f32]; R],
 ) -> [[f32; R]; B] {
-    let mut totals = [[0.0_f32; R]; B];
     let zero = simd.splat_f32s(0.0);
-    let whole = len / S::F32_LANES;
-    let done = whole * S::F32_LANES;
-    let scalar_tail = len - done <= SCALAR_TAIL;
+    let (whole, left) = (len / S::F32_LANES, len % S::F32_LANES);
     let mut sums = [[zero; R]; B];
+    let mut vectors = [zero; R];
     for i in 0..whole {
-        let mut vectors = [zero; R];
         for r in 0..R {
             vectors[r] = S::as_simd_f32s(&w[r][..len]).0[i];
         }
         for b in 0..B {
-            let x = S::as_simd_f32s(&x[b][..len]).0[i];
+            let x = S::as_simd_f32s(&x[b].whole[..len - left]).0[i];
             for r in 0..R {
                 sums[b][r] = simd.mul_add_f32s(x, vectors[r], sums[b][r]);
             }
         }
     }
-    if !scalar_tail {
-        let mut vectors = [zero; R];
+    if left > 0 {
         for r in 0..R {
-            vectors[r] = simd.partial_load_f32s(&w[r][done..]);
+            vectors[r] = if whole > 0 {
+                S::as_simd_f32s(&w[r][len - S::F32_LANES..]).0[0]
+            } else {
+                simd.partial_load_f32s(w[r])
+            };
         }
         for b in 0..B {
-            let x = simd.partial_load_f32s(&x[b][done..]);
             for r in 0..R {
-                sums[b][r] = simd.mul_add_f32s(x, vectors[r], sums[b][r]);
+                sums[b][r] = simd.mul_add_f32s(x[b].tail, vectors[r], sums[b][r]);
             }
         }
     }
-    if len > SCALAR_TAIL {
-        for b in 0..B {
-            for r in 0..R {
-                totals[b][r] = simd.reduce_sum_f32s(sums[b][r]);
-            }
-        }
-    }
-    if scalar_tail {
-        for i in done..len {
-            for b in 0..B {
-                for r in 0..R {
-                    totals[b][r] = x[b][i].mul_add(w[r][i], totals[b][r]);
-                }
-            }
+    let mut totals = [[0.0_f32; R]; B];
+    for b in 0..B {
+        for r in 0..R {
+            totals[b][r] = simd.reduce_sum_f32s(sums[b][r]);
         }
     }
     totals
 }
-
-/// Up to this many numbers after the last whole vector are added one by one: masked loads cost as much as three.
-const SCALAR_TAIL: usize = 3;
