@@ -108,11 +108,11 @@ impl Combine<'_> {
     fn all<S: Simd>(&mut self, simd: S) {
         let (n, lanes) = (self.n, S::F32_LANES);
         let mut column = 0;
-        while column + 4 * lanes <= n {
+        while super::many_registers::<S>() && column + 4 * lanes <= n {
             self.panel::<S, 4>(simd, column, 4 * lanes);
             column += 4 * lanes;
         }
-        if column + 2 * lanes <= n {
+        while column + 2 * lanes <= n {
             self.panel::<S, 2>(simd, column, 2 * lanes);
             column += 2 * lanes;
         }

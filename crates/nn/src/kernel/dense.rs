@@ -70,8 +70,8 @@ impl WithSimd for Affine<'_> {
         let mut rest = &mut *output;
         while !rest.is_empty() {
             let rows = match rest.len() / bias.len() {
-                4.. => self::rows::<S, 4>(simd, inputs, input, weight, bias, rest),
-                2..4 => self::rows::<S, 2>(simd, inputs, input, weight, bias, rest),
+                4.. if super::many_registers::<S>() => self::rows::<S, 4>(simd, inputs, input, weight, bias, rest),
+                2.. => self::rows::<S, 2>(simd, inputs, input, weight, bias, rest),
                 _ => self::rows::<S, 1>(simd, inputs, input, weight, bias, rest),
             };
             input = &input[rows * inputs..];
