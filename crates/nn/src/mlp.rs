@@ -51,6 +51,15 @@ impl Mlp {
     /// Layers between consecutive `sizes`, with weights uniform in +-1/sqrt(inputs) and zero biases: the cheap start for
     /// wide layers, where orthogonalising would take longer than a short training run.
     ///
+    /// ```
+    /// use epgt_nn::{Activation, Mlp, Parameters};
+    ///
+    /// let mut params = Parameters::new();
+    /// let mut rng = epgt_rng::Pcg64::from_seed(0);
+    /// Mlp::uniform(&mut params, "encoder", &[100, 2], Activation::Tanh, Activation::Tanh, &mut rng);
+    /// assert!(params.values().iter().all(|w| w.abs() <= 0.1));
+    /// ```
+    ///
     /// # Panics
     /// If there are fewer than two sizes, or one is 0.
     pub fn uniform(

@@ -1,7 +1,7 @@
 //! Kernels, initialisation and bookkeeping: statements about each on its own.
 
 use epgt_nn::kernel::{self, Matrix};
-use epgt_nn::{Activation, Adam, Parameters, dot, orthogonal};
+use epgt_nn::{Activation, Adam, Mlp, Parameters, dot, orthogonal};
 use epgt_rng::Pcg64;
 use proptest::prelude::*;
 
@@ -74,6 +74,27 @@ proptest! {
                 prop_assert!((inner - expected).abs() < 2e-5, "{i} {j}: {inner}");
             }
         }
+    }
+}
+
+#[test]
+fn a_uniform_start_spreads_weights_over_the_inverse_root_of_the_inputs() {
+    let mut params = Parameters::new();
+    let mut rng = Pcg64::from_seed(5);
+    let net = Mlp::uniform(
+        &mut params,
+        "net",
+        &[400, 50, 3],
+        Activation::Tanh,
+        Activation::Identity,
+        &mut rng,
+    );
+    for layer in net.layers() {
+        let bound = 1.0 / (layer.inputs() as f32).sqrt();
+        let weight = params.value(layer.weight());
+        assert!(weight.iter().all(|w| w.abs() <= bound));
+        assert!(weight.iter().any(|w| *w > 0.9 * bound) && weight.iter().any(|w| *w < -0.9 * bound));
+        assert!(params.value(layer.bias()).iter().all(|b| *b == 0.0));
     }
 }
 
