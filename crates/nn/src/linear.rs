@@ -83,12 +83,13 @@ impl Linear {
         let output = grow(&mut self.output, batch * self.outputs);
         let (weight, bias) = (params.value(self.weight), params.value(self.bias));
         // Inner products need the weight as it lies, but a sum across each vector at the end; linear combinations need
-        // the weight transposed first, and no such sum. Measured (us), inner products / combinations / gemm, with tanh:
-        //  17 -> 64, batch 1: 0.19 / 0.37 / 0.25, batch 5: 0.67 / 0.52 / 0.70, batch 80: 9.4 / 3.3 / 3.9
-        //  64 -> 64, batch 1: 0.21 / 0.79 / 0.26, batch 5: 0.81 / 1.14 / 1.87, batch 80: 12.3 / 8.0 / 9.3
-        //  64 ->  6, batch 1: 0.10 / 0.33 / 0.10, batch 5: 0.16 / 0.47 / 0.17, batch 80: 1.6 / 3.0 / 3.1
-        // 410 -> 64, batch 1: 1.1 / 4.9 / 1.3, batch 8: 4.6 / 7.9 / 11.7, batch 80: 46 / 45 / 48
-        let transposing_pays = self.outputs >= 16 && 5 * batch >= self.inputs;
+        // the weight transposed first, and no such sum. Measured (us, AVX-512), inner products / combinations / gemm:
+        //   2 -> 32, batch 1: 0.09 / 0.11 / 0.12, batch 5: 0.26 / 0.12 / 0.33, batch 80: 3.7 / 0.8 / 2.3
+        //  17 -> 64, batch 1: 0.15 / 0.33 / 0.20, batch 5: 0.58 / 0.45 / 0.64, batch 80: 8.9 / 3.0 / 3.7
+        //  64 -> 64, batch 1: 0.16 / 0.73 / 0.22, batch 5: 0.71 / 1.04 / 1.71, batch 80: 10.9 / 7.6 / 8.5
+        //  64 ->  6, batch 1: 0.05 / 0.39 / 0.06, batch 5: 0.10 / 0.58 / 0.11, batch 80: 1.1 / 4.0 / 2.5
+        // 410 -> 64, batch 1: 1.0 / 5.6 / 1.2, batch 8: 4.3 / 8.3 / 11.2, batch 80: 42.8 / 41.6 / 45.1
+        let transposing_pays = self.outputs >= 16 && batch >= 2 && 5 * batch >= self.inputs;
         if transposing_pays {
             let transposed = grow(&mut self.transposed, weight.len());
             kernel::transpose(weight, self.outputs, transposed);
@@ -121,7 +122,11 @@ impl Linear {
         let input = &self.input[..self.batch * self.inputs];
         let gradient = params.gradient_mut(self.weight);
         // A row of 2 or 17 inputs leaves most of a vector of 16 empty. Then the transposed gradient, with rows as long
-        // as the outputs, costs fewer operations, and for larger batches that pays for transposing it.
+        // as the outputs, costs fewer operations, and for larger batches that pays for transposing it. Measured (us,
+        // AVX-512), as it lies / transposed / gemm:
+        //   2 -> 32, batch 5: 0.14 / 0.06 / 0.34, batch 80: 1.3 / 0.2 / 1.4
+        //  17 -> 64, batch 5: 0.43 / 0.32 / 0.60, batch 80: 4.2 / 1.7 / 3.5
+        //  64 -> 64, batch 5: 0.48 / 1.27 / 0.67, batch 80: 5.7 / 6.3 / 6.2
         let along_inputs = self.inputs.div_ceil(16) * self.outputs;
         let along_outputs = self.outputs.div_ceil(16) * self.inputs;
         if self.batch * along_inputs.saturating_sub(along_outputs) > gradient.len() / 4 {
