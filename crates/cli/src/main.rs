@@ -1,3 +1,46 @@
-//! The `epgt` program.
+//! `epgt`: trains a policy-gradient agent and schedules its hyperparameters while it trains.
 
-fn main() {}
+mod args;
+mod bench;
+mod display;
+mod eval;
+mod experiment;
+mod explain;
+mod tasks;
+mod train;
+
+use std::process::ExitCode;
+
+use args::{Command, Program};
+use clap::Parser;
+
+/// Exit status of a run that was asked to stop, as shells give it after Ctrl-C.
+const INTERRUPTED: u8 = 130;
+
+/// How a command ended when nothing went wrong.
+pub enum Done {
+    /// All of it.
+    Completely,
+    /// It was stopped and can be resumed.
+    Interrupted,
+}
+
+fn main() -> ExitCode {
+    let program = Program::parse();
+    let done = match &program.command {
+        Command::Train(args) => train::run(args),
+        Command::Eval(args) => eval::run(args),
+        Command::Tasks(args) => tasks::run(args),
+        Command::Explain(args) => explain::run(args),
+        Command::Bench(args) => bench::run(args),
+        Command::Experiment(args) => experiment::run(args),
+    };
+    match done {
+        Ok(Done::Completely) => ExitCode::SUCCESS,
+        Ok(Done::Interrupted) => ExitCode::from(INTERRUPTED),
+        Err(sentence) => {
+            eprintln!("epgt: {sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}

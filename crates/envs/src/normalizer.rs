@@ -96,6 +96,25 @@ impl Normalizer {
         }
     }
 
+    /// The frozen statistics of observations that were saved with a policy; rewards pass unchanged.
+    ///
+    /// ```
+    /// let normalizer = epgt_envs::Normalizer::frozen(true, &[1.0], &[4.0]);
+    /// let mut row = [5.0];
+    /// normalizer.apply(&mut row);
+    /// assert!((row[0] - 2.0).abs() < 1e-6);
+    /// ```
+    pub fn frozen(normalize_observations: bool, mean: &[f64], variance: &[f64]) -> Self {
+        let mut normalizer = Self::new(mean.len(), 1, normalize_observations, false, 0.0);
+        normalizer.observations.mean.copy_from_slice(mean);
+        normalizer.observations.variance.copy_from_slice(variance);
+        for (deviation, variance) in normalizer.observations.deviation.iter_mut().zip(variance) {
+            *deviation = (variance + EPSILON).sqrt();
+        }
+        normalizer.freeze();
+        normalizer
+    }
+
     /// Takes rows of observations into the statistics, unless frozen, and normalises them in place:
     /// clip((x - mean) / sqrt(variance + 1e-8), +-10).
     pub fn observe(&mut self, rows: &mut [f32]) {

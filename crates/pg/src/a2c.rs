@@ -142,7 +142,8 @@ impl A2cSettings {
         Ok(())
     }
 
-    fn get(mut self, index: usize) -> f64 {
+    /// The value behind an index of [`A2c::hyperparameters`].
+    pub fn get(mut self, index: usize) -> f64 {
         *self.scheduled(index)
     }
 

@@ -102,10 +102,7 @@ impl Pcg64 {
 
     #[inline]
     fn advance(&mut self) {
-        self.state = self
-            .state
-            .wrapping_mul(MULTIPLIER)
-            .wrapping_add(self.increment);
+        self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);
     }
 
     /// 64 random bits.

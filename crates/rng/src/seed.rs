@@ -69,8 +69,6 @@ fn hash(word: u32, constant: &mut u32, multiplier: u32) -> u32 {
 }
 
 fn mix(left: u32, right: u32) -> u32 {
-    let mixed = MIX_LEFT
-        .wrapping_mul(left)
-        .wrapping_sub(MIX_RIGHT.wrapping_mul(right));
+    let mixed = MIX_LEFT.wrapping_mul(left).wrapping_sub(MIX_RIGHT.wrapping_mul(right));
     mixed ^ mixed >> 16
 }

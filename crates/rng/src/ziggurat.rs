@@ -51,11 +51,7 @@ fn tables() -> Tables {
         }
         outer = x;
     }
-    Tables {
-        inside,
-        width,
-        height,
-    }
+    Tables { inside, width, height }
 }
 
 fn threshold(inner: f64, outer: f64) -> u64 {

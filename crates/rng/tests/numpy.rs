@@ -20,11 +20,7 @@ fn check(name: &str, mut draw: impl FnMut(&mut Pcg64) -> u64) {
         let seed = number(&case["seed"]);
         let mut rng = Pcg64::from_seed(seed);
         for (i, expected) in list(&case[name]).iter().enumerate() {
-            assert_eq!(
-                draw(&mut rng),
-                number(expected),
-                "{name}, seed {seed}, draw {i}"
-            );
+            assert_eq!(draw(&mut rng), number(expected), "{name}, seed {seed}, draw {i}");
         }
     }
 }
@@ -79,11 +75,7 @@ fn bounded_integers_equal_numpys_on_both_sides_of_32_bits() {
         for (bound, expected) in list(&case["bounds"]).iter().zip(list(&case["below"])) {
             let mut rng = Pcg64::from_seed(seed);
             for expected in list(expected) {
-                assert_eq!(
-                    rng.below(number(bound)),
-                    number(expected),
-                    "seed {seed}, below {bound}"
-                );
+                assert_eq!(rng.below(number(bound)), number(expected), "seed {seed}, below {bound}");
             }
         }
     }

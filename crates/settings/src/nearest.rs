@@ -34,9 +34,6 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 pub fn unknown(what: &str, name: &str, candidates: &[&str]) -> String {
     match nearest(name, candidates.iter().copied()) {
         Some(candidate) => format!("unknown {what} '{name}'; did you mean '{candidate}'?"),
-        None => format!(
-            "unknown {what} '{name}'; valid ones are {}",
-            candidates.join(", ")
-        ),
+        None => format!("unknown {what} '{name}'; valid ones are {}", candidates.join(", ")),
     }
 }

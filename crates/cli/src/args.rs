@@ -1,0 +1,203 @@
+//! The command line, and the help that teaches it.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use epgt_train::Config;
+
+/// Trains a policy-gradient agent and schedules its hyperparameters while it trains, in a single run.
+///
+/// The method is Episodic Policy Gradient Training (AAAI 2022): a hyper-agent looks at the networks' weights and gradients,
+/// recalls from an episodic memory what worked in similar moments, and picks the hyperparameters of the next update.
+#[derive(Parser)]
+#[command(name = "epgt", version, after_help = "Start with: epgt train CartPole-v1")]
+pub struct Program {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// Train an agent on a task
+    Train(TrainArgs),
+    /// Play a trained policy and report its returns
+    Eval(EvalArgs),
+    /// List the tasks, or describe one
+    Tasks(TasksArgs),
+    /// Explain the hyper-agent's decisions of a run: what it saw, what it remembered, what came of it
+    Explain(ExplainArgs),
+    /// Measure speed and memory: raw simulator, training with each hyper-agent, and peers
+    Bench(BenchArgs),
+    /// Run several methods on several seeds and compare them in one table
+    Experiment(ExperimentArgs),
+}
+
+/// Train an agent on a task.
+///
+/// With nothing but the task it uses the settings that are known to work for it and the scheduler `epgt`, which tunes the
+/// learning rate while it trains. The run's directory holds the policy, the metrics and every decision; it can be resumed
+/// after any kind of stop and then ends with the same policy, bit for bit.
+#[derive(Args)]
+#[command(after_long_help = settings_help(), after_help = "Every setting with its meaning: epgt train --help")]
+pub struct TrainArgs {
+    /// The task, by its Gymnasium id (see: epgt tasks)
+    pub task: Option<String>,
+    /// The policy-gradient method: a2c
+    #[arg(long)]
+    pub algo: Option<String>,
+    /// Who schedules the hyperparameters: epgt, fixed, random, bandit, dqn
+    #[arg(long)]
+    pub scheduler: Option<String>,
+    /// The hyper-agent's settings to start from: default (best evidence) or paper (exactly the paper)
+    #[arg(long)]
+    pub preset: Option<String>,
+    /// What to schedule: NAME=paper:B, NAME=log:LOW..HIGH:B, NAME=uniform:LOW..HIGH:B or NAME=V:V:V, separated by commas
+    #[arg(long, value_name = "NAME=VALUES,..")]
+    pub tune: Option<String>,
+    /// Environment steps in all
+    #[arg(long, value_name = "N")]
+    pub steps: Option<String>,
+    /// Environments that are stepped together
+    #[arg(long, value_name = "N")]
+    pub n_envs: Option<String>,
+    /// The number that determines everything random [default: 0]
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
+    /// Run this many seeds side by side, from --seed on, each in its own directory below --out
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seeds: u64,
+    /// Threads for --seeds [default: the machine's cores]; results do not depend on it
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Read settings from a TOML file
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Set one setting, such as hyper.hold=20 (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// The run's directory [default: a new one below runs/]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Go on with the run in this directory
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["task", "algo", "scheduler", "preset", "tune", "steps", "n_envs", "seed",
+        "config", "set", "out", "force", "print_config"])]
+    pub resume: Option<PathBuf>,
+    /// Replace an existing run
+    #[arg(long)]
+    pub force: bool,
+    /// Print the complete configuration as commented TOML and stop
+    #[arg(long)]
+    pub print_config: bool,
+    /// Print one JSON object with the result on stdout, and nothing else there
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Play a trained policy with its most likely actions and frozen normalisation.
+#[derive(Args)]
+pub struct EvalArgs {
+    /// A run's directory (its best policy is played) or a policy file
+    pub run: PathBuf,
+    /// Episodes to play
+    #[arg(long, default_value_t = 100)]
+    pub episodes: usize,
+    /// Episode i starts from seed S + i
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// Play the last policy instead of the best
+    #[arg(long)]
+    pub last: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// List the tasks, or describe one: observation, action and reward.
+#[derive(Args)]
+pub struct TasksArgs {
+    /// The task to describe
+    pub task: Option<String>,
+}
+
+/// Explain the hyper-agent's decisions of a run.
+#[derive(Args)]
+pub struct ExplainArgs {
+    /// A run's directory
+    pub run: PathBuf,
+    /// Explain the decision that was in force at this policy update, in full
+    #[arg(long, value_name = "N")]
+    pub update: Option<u64>,
+}
+
+/// Measure speed per CPU-second and peak memory.
+#[derive(Args)]
+pub struct BenchArgs {
+    /// The task
+    #[arg(default_value = "MountainCarContinuous-v0")]
+    pub task: String,
+    /// Environment steps of each measurement
+    #[arg(long, value_name = "N", default_value = "200000")]
+    pub steps: String,
+    /// Numbers of environments to measure
+    #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1,16")]
+    pub n_envs: Vec<usize>,
+    /// Also measure another program with the same setting, in a virtual environment of its own: sb3
+    #[arg(long, value_name = "NAME")]
+    pub peer: Option<String>,
+    /// Environment steps of each measurement of the peer
+    #[arg(long, value_name = "N", default_value = "20000")]
+    pub peer_steps: String,
+    /// Repeat each measurement and keep the fastest
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub repeat: usize,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Run several methods on several seeds and compare them in one table.
+#[derive(Args)]
+pub struct ExperimentArgs {
+    /// The experiment's TOML file, or the name of one in experiments/
+    pub experiment: PathBuf,
+    /// Where the runs go; finished ones are not run again [default: runs/NAME]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Runs at a time [default: the machine's cores]
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+/// Every setting with its meaning, default and paper symbol, for `epgt train --help`.
+fn settings_help() -> String {
+    let mut text = String::from(
+        "Settings (--set KEY=VALUE, or a TOML file with --config; the section may be left out where the key is unique).\n\
+         Defaults shown are the program's own; a task's tuned ones: epgt train TASK --print-config\n",
+    );
+    let Ok(config) = Config::lay(&[]) else { return text };
+    for (section, entries) in config.sections() {
+        let title = if section.is_empty() { "run" } else { section };
+        let _ = writeln!(text, "\n[{title}]");
+        for entry in entries {
+            let dot = if section.is_empty() { "" } else { "." };
+            let symbol = if entry.symbol.is_empty() {
+                String::new()
+            } else {
+                format!("  (paper: {})", entry.symbol)
+            };
+            let _ = writeln!(text, "  {section}{dot}{} = {}{symbol}", entry.key, entry.value);
+            let _ = writeln!(text, "      {}", entry.meaning);
+            if !entry.choices.is_empty() {
+                let _ = writeln!(text, "      One of: {}", entry.choices.join(", "));
+            }
+        }
+    }
+    text
+}

@@ -1,0 +1,67 @@
+//! `epgt eval`: plays a trained policy.
+
+use std::path::PathBuf;
+
+use epgt_report::statistics;
+use epgt_train::{BEST_POLICY, LAST_POLICY, evaluate, policy_file};
+
+use crate::Done;
+use crate::args::EvalArgs;
+
+/// Plays the policy and prints its returns.
+pub fn run(args: &EvalArgs) -> Result<Done, String> {
+    if args.episodes == 0 {
+        return Err("--episodes 0 leaves nothing to report; use 1 or more".to_string());
+    }
+    let path = policy_path(args)?;
+    let mut policy = policy_file::read(&path)?;
+    let task = epgt_envs::find(&policy.task).map_err(|error| error.to_string())?;
+    let evaluation = evaluate(&mut policy.networks, &policy.normalizer, task, args.episodes, args.seed)
+        .map_err(|error| format!("the policy {} could not be played: {error}", path.display()))?;
+    let returns = &evaluation.returns;
+    let interval = statistics::bootstrap_interval(returns, statistics::RESAMPLES, 0);
+    let (mean, deviation) = (statistics::mean(returns), statistics::standard_deviation(returns));
+    if args.json {
+        let report = serde_json::json!({
+            "task": policy.task,
+            "policy": path,
+            "episodes": args.episodes,
+            "seed": args.seed,
+            "mean_return": mean,
+            "std_return": deviation.is_finite().then_some(deviation),
+            "interval_95": [interval.low, interval.high],
+            "min_return": returns.iter().copied().fold(f64::INFINITY, f64::min),
+            "max_return": returns.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            "mean_length": evaluation.mean_length(),
+        });
+        println!("{report}");
+    } else {
+        println!(
+            "{}: return {mean:.2} +- {deviation:.2} over {} episodes, 95% interval {interval:.2}, mean length {:.1}",
+            policy.task,
+            args.episodes,
+            evaluation.mean_length()
+        );
+    }
+    Ok(Done::Completely)
+}
+
+/// The policy file: given itself, or the best of a run, or the last where no evaluation has chosen a best.
+fn policy_path(args: &EvalArgs) -> Result<PathBuf, String> {
+    if args.run.is_file() {
+        return Ok(args.run.clone());
+    }
+    let best = args.run.join(BEST_POLICY);
+    let path = if args.last || !best.exists() {
+        args.run.join(LAST_POLICY)
+    } else {
+        best
+    };
+    match path.exists() {
+        true => Ok(path),
+        false => Err(format!(
+            "{} holds no policy; give a run's directory or a .safetensors file of this program",
+            args.run.display()
+        )),
+    }
+}

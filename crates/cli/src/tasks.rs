@@ -1,0 +1,79 @@
+//! `epgt tasks`: which tasks there are, and what one is about.
+
+use epgt_envs::{Entry, TaskSpec};
+use epgt_report::text_table::TextTable;
+
+use crate::Done;
+use crate::args::TasksArgs;
+
+/// Lists the tasks or describes one.
+pub fn run(args: &TasksArgs) -> Result<Done, String> {
+    match &args.task {
+        None => print!("{}", list()),
+        Some(id) => print!("{}", describe(epgt_envs::find(id).map_err(|error| error.to_string())?)),
+    }
+    Ok(Done::Completely)
+}
+
+fn list() -> String {
+    let mut table = TextTable::new(&["task", "observation", "action", "limit", "solved at", "what to do"]);
+    for task in epgt_envs::tasks() {
+        let limit = task.max_episode_steps.to_string();
+        let solved = task
+            .reward_threshold
+            .map_or("-".to_string(), |threshold| threshold.to_string());
+        let observation = format!("{} numbers", task.observation.len());
+        table.row(&[task.id, &observation, &actions(task), &limit, &solved, task.summary]);
+    }
+    table.plain()
+}
+
+fn actions(task: &TaskSpec) -> String {
+    match discrete(task) {
+        true => format!("{} choices", task.action.len()),
+        false => format!("{} numbers", task.action.len()),
+    }
+}
+
+fn discrete(task: &TaskSpec) -> bool {
+    task.action.iter().all(|entry| entry.low == entry.high)
+}
+
+fn describe(task: &TaskSpec) -> String {
+    let threshold = match task.reward_threshold {
+        Some(threshold) => format!("; counts as solved at a mean return of {threshold}"),
+        None => String::new(),
+    };
+    let mut text = format!("{}: {}\n\n", task.id, task.summary);
+    text += &format!("Observation\n{}\n", ranges(task.observation));
+    if discrete(task) {
+        let mut table = TextTable::new(&["choice", "what it does"]);
+        for entry in task.action {
+            table.row(&[&entry.low.to_string(), entry.name]);
+        }
+        text += &format!("Action\n{}\n", table.plain());
+    } else {
+        text += &format!("Action\n{}\n", ranges(task.action));
+    }
+    text + &format!(
+        "Reward: {}\nEpisodes are cut after {} steps{threshold}.\n",
+        task.reward, task.max_episode_steps
+    )
+}
+
+fn ranges(entries: &[Entry]) -> String {
+    let mut table = TextTable::new(&["number", "from", "to"]);
+    for entry in entries {
+        table.row(&[entry.name, &bound(entry.low), &bound(entry.high)]);
+    }
+    table.plain()
+}
+
+/// A bound; those that Gymnasium gives as the largest float are none.
+fn bound(x: f32) -> String {
+    match x {
+        x if x >= f32::MAX => "inf".to_string(),
+        x if x <= f32::MIN => "-inf".to_string(),
+        x => format!("{x}"),
+    }
+}

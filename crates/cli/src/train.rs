@@ -1,0 +1,223 @@
+//! `epgt train`: from the command line to a finished run.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use epgt_train::{Assignment, Config, Run, RunEnd, RunError, RunResult};
+
+use crate::Done;
+use crate::args::TrainArgs;
+use crate::display::Display;
+
+/// Trains one seed or several.
+pub fn run(args: &TrainArgs) -> Result<Done, String> {
+    if let Some(directory) = &args.resume {
+        return train_all(
+            args,
+            vec![Job {
+                directory: directory.clone(),
+                config: None,
+            }],
+        );
+    }
+    let assignments = assignments(args)?;
+    if args.print_config {
+        print!("{}", Config::lay(&assignments)?.to_toml());
+        return Ok(Done::Completely);
+    }
+    if !assignments.iter().any(|assignment| assignment.key == "task") {
+        return Err("which task? Try `epgt train CartPole-v1`, or list them with `epgt tasks`".to_string());
+    }
+    if args.seeds == 0 {
+        return Err("--seeds 0 leaves nothing to train; use 1 or more".to_string());
+    }
+    let config = Config::build(&assignments)?;
+    train_all(args, jobs(args, &config))
+}
+
+/// One run to be made, or to be resumed where it has no configuration.
+struct Job {
+    directory: PathBuf,
+    config: Option<Config>,
+}
+
+fn jobs(args: &TrainArgs, config: &Config) -> Vec<Job> {
+    let base = args.out.clone().unwrap_or_else(|| fresh_directory(config));
+    (0..args.seeds)
+        .map(|offset| {
+            let mut config = config.clone();
+            config.run.seed = config.run.seed.wrapping_add(offset);
+            let directory = match args.seeds {
+                1 => base.clone(),
+                _ => base.join(format!("seed-{}", config.run.seed)),
+            };
+            Job {
+                directory,
+                config: Some(config),
+            }
+        })
+        .collect()
+}
+
+/// `runs/TASK-ALGO-SCHEDULER-sSEED`, with a number behind it where that is taken.
+fn fresh_directory(config: &Config) -> PathBuf {
+    let run = &config.run;
+    let name = format!(
+        "{}-{}-{}-s{}",
+        run.task,
+        run.algo.name(),
+        run.scheduler.name(),
+        run.seed
+    );
+    let numbered = |number: u32| match number {
+        1 => Path::new("runs").join(&name),
+        _ => Path::new("runs").join(format!("{name}-{number}")),
+    };
+    (1..)
+        .map(numbered)
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| Path::new("runs").join(&name))
+}
+
+/// The user's assignments: file first, then flags, then `--set`.
+fn assignments(args: &TrainArgs) -> Result<Vec<Assignment>, String> {
+    let mut list = Vec::new();
+    if let Some(path) = &args.config {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        list.extend(Config::read_toml(&text).map_err(|error| format!("{}: {error}", path.display()))?);
+    }
+    let flags = [
+        ("task", &args.task),
+        ("algo", &args.algo),
+        ("scheduler", &args.scheduler),
+        ("preset", &args.preset),
+        ("steps", &args.steps),
+        ("n_envs", &args.n_envs),
+        ("seed", &args.seed.map(|seed| seed.to_string())),
+    ];
+    for (key, value) in flags {
+        list.extend(value.as_ref().map(|value| Assignment::new(key, value)));
+    }
+    if let Some(tune) = &args.tune {
+        // What is tuned on the command line replaces what a file tunes.
+        list.retain(|assignment| !assignment.key.starts_with("tune."));
+        for part in tune.split(',') {
+            let (name, grid) = part
+                .split_once('=')
+                .ok_or_else(|| format!("'{part}' in --tune should be NAME=VALUES, such as learning_rate=paper:7"))?;
+            list.push(Assignment::new(format!("tune.{}", name.trim()), grid.trim()));
+        }
+    }
+    for text in &args.set {
+        list.push(Assignment::parse(text).map_err(|error| format!("--set {error}"))?);
+    }
+    Ok(list)
+}
+
+/// Runs the jobs, as many at a time as there are threads, and reports them in order.
+fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = args.threads.unwrap_or_else(cores).clamp(1, jobs.len());
+    let stop = stop_on_ctrl_c()?;
+    // All runs are set up before any starts, so that a refusal costs nothing.
+    let mut runs = Vec::new();
+    for job in &jobs {
+        let run = match &job.config {
+            Some(config) => Run::create(config.clone(), &job.directory, args.force),
+            None => Run::resume(&job.directory),
+        };
+        runs.push(Mutex::new(Some(run.map_err(|RunError(sentence)| sentence)?)));
+    }
+    let names: Vec<String> = jobs.iter().map(|job| job.directory.display().to_string()).collect();
+    let display = Mutex::new(Display::new(args.quiet, &names));
+    if let Some(run) = lock(&runs[0]).as_ref() {
+        lock(&display).announce(run.config());
+    }
+    let next = AtomicUsize::new(0);
+    let ends: Vec<Mutex<Option<Result<RunEnd, RunError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    if i >= runs.len() || stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let Some(mut run) = lock(&runs[i]).take() else { break };
+                    let end = run.train(&stop, &mut |progress| lock(&display).update(i, progress));
+                    *lock(&ends[i]) = Some(end);
+                }
+            });
+        }
+    });
+    lock(&display).close();
+    let ends: Vec<_> = ends.iter().map(|end| lock(end).take()).collect();
+    report(args, &jobs, ends)
+}
+
+fn report(args: &TrainArgs, jobs: &[Job], ends: Vec<Option<Result<RunEnd, RunError>>>) -> Result<Done, String> {
+    let mut done = Done::Completely;
+    let mut results: Vec<RunResult> = Vec::new();
+    for (job, end) in jobs.iter().zip(ends) {
+        let directory = job.directory.display();
+        match end {
+            Some(Ok(RunEnd::Finished(result))) => {
+                if !args.json && !args.quiet {
+                    println!("{}", summary(&result, &job.directory));
+                }
+                results.push(result);
+            }
+            Some(Ok(RunEnd::Interrupted { steps })) => {
+                eprintln!("Stopped at {steps} steps and saved. Go on with: epgt train --resume {directory}");
+                done = Done::Interrupted;
+            }
+            Some(Err(RunError(sentence))) => return Err(sentence),
+            None => {
+                eprintln!("Not started. Start it with: epgt train --resume {directory}");
+                done = Done::Interrupted;
+            }
+        }
+    }
+    if args.json && matches!(done, Done::Completely) {
+        let text = match results.as_slice() {
+            [one] => serde_json::to_string(one),
+            all => serde_json::to_string(&serde_json::json!({ "runs": all })),
+        };
+        println!("{}", text.map_err(|error| error.to_string())?);
+    }
+    Ok(done)
+}
+
+fn summary(result: &RunResult, directory: &Path) -> String {
+    let number = |x: Option<f64>| x.map_or("none yet".to_string(), |x| format!("{x:.2}"));
+    format!(
+        "{} seed {}: {} steps in {:.1} s ({:.0}/s), last 100 episodes {}, best evaluation {}\n  {}",
+        result.task,
+        result.seed,
+        result.steps,
+        result.wall_seconds,
+        result.steps_per_second,
+        number(result.return_last_100),
+        number(result.best_evaluation),
+        directory.display()
+    )
+}
+
+/// A flag that the first Ctrl-C sets; a second one ends the program at once.
+fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(crate::INTERRUPTED));
+        }
+    })
+    .map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
+    Ok(stop)
+}
+
+/// Locks a mutex; a thread that panicked while holding it leaves data that is still whole.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

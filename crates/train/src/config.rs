@@ -1,0 +1,444 @@
+//! The resolved configuration of a run: what the user said, on top of what is known to work for the task.
+//!
+//! Layers, later ones win: the settings' own defaults, the tuned defaults of the task, the preset, then every assignment of
+//! the user in order (configuration file, flags, `--set`). All of them are `key = value` pairs over the same documented
+//! settings, and the result is written into the run directory as a complete commented TOML.
+
+use std::fmt::Write;
+
+use epgt_hyper::{Axis, Grid, HyperSettings, HyperSpace, Scheduler};
+use epgt_pg::{A2c, A2cSettings, Kind, PolicySettings};
+use epgt_settings::{Entry, Settings, choice, settings};
+
+use crate::defaults;
+
+choice! {
+    /// The policy-gradient method.
+    pub enum Algorithm {
+        /// Advantage actor-critic.
+        A2c = "a2c",
+    }
+}
+
+choice! {
+    /// A named set of hyper-agent settings that the user's own are laid upon.
+    pub enum Preset {
+        /// The best evidence so far.
+        Default = "default",
+        /// Exactly the paper.
+        Paper = "paper",
+    }
+}
+
+settings! {
+    /// Settings of the run itself.
+    pub struct RunSettings {
+        /// The task, by its Gymnasium id.
+        pub task: String = String::new();
+        /// The policy-gradient method.
+        pub algo: Algorithm = Algorithm::A2c;
+        /// Who schedules the hyperparameters.
+        pub scheduler: Scheduler = Scheduler::Epgt;
+        /// The hyper-agent's settings that the others are laid upon: default (best evidence) or paper (exactly the paper).
+        pub preset: Preset = Preset::Default;
+        /// The one number that determines everything random.
+        pub seed: u64 = 0;
+        /// Environment steps in all; what is left of the last rollout is not played.
+        @ "n_e"
+        pub steps: u64 = 100_000;
+        /// Environments that are stepped together.
+        @ "N"
+        pub n_envs: usize = 8;
+        /// Whether observations are normalised by running statistics (clip 10).
+        pub normalize_observations: bool = true;
+        /// Whether rewards are normalised by the running deviation of the return (clip 10). Scores are always of raw rewards.
+        pub normalize_rewards: bool = true;
+        /// Whether each environment's first episode is cut at a different time, so that resets do not come all at once.
+        pub staggered_starts: bool = true;
+        /// Environment steps between two rows of metrics; auto is a hundredth of the run.
+        pub log_interval: Option<u64> = None;
+        /// Environment steps between two evaluations; auto is a tenth of the run, 0 is never.
+        pub eval_interval: Option<u64> = None;
+        /// Episodes of an evaluation.
+        pub eval_episodes: usize = 10;
+        /// Environment steps between two checkpoints; auto is a tenth of the run but at least a second, 0 is only at the end.
+        pub checkpoint_interval: Option<u64> = None;
+    }
+}
+
+/// One `key = value` of the user; keys are dotted (`a2c.gamma`), and the section may be left out where only one has the key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    /// The setting.
+    pub key: String,
+    /// Its value as TOML text; quotes may be left out.
+    pub value: String,
+}
+
+impl Assignment {
+    /// An assignment from its two halves.
+    pub fn new(key: impl Into<String>, value: impl ToString) -> Self {
+        Self {
+            key: key.into(),
+            value: value.to_string(),
+        }
+    }
+
+    /// Reads `KEY=VALUE`.
+    ///
+    /// ```
+    /// use epgt_train::Assignment;
+    /// assert_eq!(Assignment::parse("hyper.hold=20")?, Assignment::new("hyper.hold", 20));
+    /// assert!(Assignment::parse("hyper.hold").is_err());
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (key, value) = text
+            .split_once('=')
+            .ok_or_else(|| format!("'{text}' should be KEY=VALUE"))?;
+        Ok(Self::new(key.trim(), value.trim()))
+    }
+}
+
+/// Everything that decides what a run does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// The run itself.
+    pub run: RunSettings,
+    /// The networks.
+    pub policy: PolicySettings,
+    /// The policy-gradient method.
+    pub a2c: A2cSettings,
+    /// The hyper-agent.
+    pub hyper: HyperSettings,
+    /// The scheduled hyperparameters with their grids as text.
+    pub tune: Vec<(String, String)>,
+}
+
+impl Config {
+    /// Lays the assignments upon the defaults of their task and preset, and checks the result.
+    ///
+    /// ```
+    /// use epgt_train::{Assignment, Config};
+    /// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("a2c.gamma", 0.9)])?;
+    /// assert_eq!(config.a2c.gamma, 0.9);
+    /// let error = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("gama", 0.9)]).unwrap_err();
+    /// assert_eq!(error, "unknown setting 'gama'; did you mean 'a2c.gamma'?");
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn build(assignments: &[Assignment]) -> Result<Self, String> {
+        let config = Self::lay(assignments)?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// The layers without the final check: enough to print a configuration.
+    pub fn lay(assignments: &[Assignment]) -> Result<Self, String> {
+        let mut config = Self {
+            run: RunSettings::default(),
+            policy: PolicySettings::default(),
+            a2c: A2cSettings::default(),
+            hyper: HyperSettings::default(),
+            tune: vec![("learning_rate".to_string(), "paper:7".to_string())],
+        };
+        // What is said of these decides the layers below all other assignments.
+        let decisive = |key: &str| {
+            let mut said = assignments.iter().filter(|assignment| assignment.key == key);
+            said.next_back()
+        };
+        for key in ["task", "algo", "preset"] {
+            if let Some(assignment) = decisive(key) {
+                config.run.assign(key, &assignment.value)?;
+            }
+        }
+        if !config.run.task.is_empty() {
+            epgt_envs::find(&config.run.task).map_err(|error| error.to_string())?;
+            for (key, value) in defaults::of(&config.run.task, config.run.algo) {
+                config.assign(key, value)?;
+            }
+        }
+        if config.run.preset == Preset::Paper {
+            config.hyper = HyperSettings::paper();
+            config.run.staggered_starts = false;
+        }
+        if assignments.iter().any(|assignment| assignment.key.starts_with("tune.")) {
+            config.tune.clear();
+        }
+        for assignment in assignments {
+            config.assign(&assignment.key, &assignment.value)?;
+        }
+        // One order, however the user wrote them: it decides what a joint hyper-action's number means.
+        config
+            .tune
+            .sort_by_key(|(name, _)| A2c::index(name).unwrap_or(usize::MAX));
+        Ok(config)
+    }
+
+    /// Reads the assignments of a TOML file.
+    pub fn read_toml(text: &str) -> Result<Vec<Assignment>, String> {
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
+            let line = error
+                .span()
+                .map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+            format!("line {line} is not valid TOML: {}", error.message())
+        })?;
+        let mut assignments = Vec::new();
+        for (key, value) in &table {
+            match value {
+                toml::Value::Table(section) => {
+                    let pairs = section.iter().map(|(name, value)| (format!("{key}.{name}"), value));
+                    assignments.extend(pairs.map(|(key, value)| Assignment::new(key, toml_text(value))));
+                }
+                value => assignments.push(Assignment::new(key, toml_text(value))),
+            }
+        }
+        Ok(assignments)
+    }
+
+    /// Sets one setting by its dotted key.
+    pub fn assign(&mut self, key: &str, value: &str) -> Result<(), String> {
+        if let Some(name) = key.strip_prefix("tune.") {
+            let grid = value
+                .trim_matches('"')
+                .trim_matches(['[', ']'])
+                .replace(',', ":")
+                .replace(' ', "");
+            match self.tune.iter_mut().find(|(known, _)| known == name) {
+                Some((_, old)) => *old = grid,
+                None => self.tune.push((name.to_string(), grid)),
+            }
+            return Ok(());
+        }
+        let qualified = self.qualify(key)?;
+        let result = match qualified.split_once('.') {
+            Some(("policy", name)) => self.policy.assign(name, value),
+            Some(("a2c", name)) => self.a2c.assign(name, value),
+            Some(("hyper", name)) => self.hyper.assign(name, value),
+            _ => self.run.assign(&qualified, value),
+        };
+        result.map_err(|error| match qualified.split_once('.') {
+            Some((section, _)) => format!("{section}.{error}"),
+            None => error,
+        })
+    }
+
+    /// The full key of a setting whose section may have been left out.
+    fn qualify(&self, key: &str) -> Result<String, String> {
+        let keys = self.keys();
+        if keys.iter().any(|known| known == key) {
+            return Ok(key.to_string());
+        }
+        let ending = format!(".{key}");
+        let matches: Vec<&String> = keys.iter().filter(|known| known.ends_with(&ending)).collect();
+        match matches.as_slice() {
+            [one] => Ok(one.to_string()),
+            _ => {
+                // Compare with the plain names too, so that a slip in an unqualified key is recognised.
+                let plain = keys.iter().map(|known| known.rsplit('.').next().unwrap_or(known));
+                let name = epgt_settings::nearest(key, keys.iter().map(String::as_str).chain(plain));
+                let full = name.and_then(|name| {
+                    keys.iter()
+                        .find(|known| *known == name || known.ends_with(&format!(".{name}")))
+                });
+                Err(match full {
+                    Some(full) => format!("unknown setting '{key}'; did you mean '{full}'?"),
+                    None => format!("unknown setting '{key}'; `epgt train --print-config` lists all of them"),
+                })
+            }
+        }
+    }
+
+    fn keys(&self) -> Vec<String> {
+        self.sections()
+            .into_iter()
+            .flat_map(|(section, entries)| {
+                let dot = if section.is_empty() { "" } else { "." };
+                entries
+                    .into_iter()
+                    .map(move |entry| format!("{section}{dot}{}", entry.key))
+            })
+            .collect()
+    }
+
+    /// All settings by section; the run's own have none.
+    pub fn sections(&self) -> Vec<(&'static str, Vec<Entry>)> {
+        vec![
+            ("", self.run.entries()),
+            ("policy", self.policy.entries()),
+            ("a2c", self.a2c.entries()),
+            ("hyper", self.hyper.entries()),
+        ]
+    }
+
+    /// The complete configuration as commented TOML; reading it back gives the same configuration.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        for (section, entries) in self.sections() {
+            if !section.is_empty() {
+                let _ = writeln!(text, "[{section}]");
+            }
+            for entry in entries {
+                let symbol = if entry.symbol.is_empty() {
+                    String::new()
+                } else {
+                    format!(" (paper: {})", entry.symbol)
+                };
+                for line in wrap(&format!("{}{symbol}", entry.meaning), 110) {
+                    let _ = writeln!(text, "# {line}");
+                }
+                if !entry.choices.is_empty() {
+                    let _ = writeln!(text, "# One of: {}", entry.choices.join(", "));
+                }
+                let _ = writeln!(text, "{} = {}", entry.key, entry.value);
+            }
+            text.push('\n');
+        }
+        text.push_str("# The scheduled hyperparameters and their values: \"paper:B\", \"log:LOW..HIGH:B\", \"uniform:LOW..HIGH:B\",\n");
+        text.push_str("# or the values themselves, \"0:0.01:0.02\".\n[tune]\n");
+        for (name, grid) in &self.tune {
+            let _ = writeln!(text, "{name} = \"{grid}\"");
+        }
+        text
+    }
+
+    /// The hyper-space that `[tune]` describes, with each axis' index among the method's hyperparameters.
+    pub fn hyper_space(&self) -> Result<(HyperSpace, Vec<usize>), String> {
+        let mut axes = Vec::new();
+        let mut indices = Vec::new();
+        for (name, grid) in &self.tune {
+            let index = A2c::index(name)?;
+            let hyperparameter = &A2c::hyperparameters()[index];
+            let default = self.a2c.get(index);
+            let rate = hyperparameter.kind == Kind::LearningRateLike;
+            let axis = Axis::new(name, default, &Grid::parse(grid)?, rate)?;
+            for &value in &axis.values {
+                hyperparameter.validate(value)?;
+            }
+            axes.push(axis);
+            indices.push(index);
+        }
+        Ok((HyperSpace::new(axes, self.hyper.max_actions)?, indices))
+    }
+
+    /// Environment steps of one rollout.
+    pub fn rollout_steps(&self) -> u64 {
+        (self.run.n_envs * self.a2c.n_steps) as u64
+    }
+
+    /// Policy updates of the whole run.
+    pub fn total_updates(&self) -> u64 {
+        self.run.steps / self.rollout_steps()
+    }
+
+    fn validate(&self) -> Result<(), String> {
+        let run = &self.run;
+        epgt_envs::find(&run.task).map_err(|error| error.to_string())?;
+        if run.n_envs == 0 {
+            return Err("n_envs = 0 cannot be used: at least one environment is needed".to_string());
+        }
+        if run.n_envs > 100_000 {
+            return Err(format!(
+                "n_envs = {} is more than this program will step at once (100000)",
+                run.n_envs
+            ));
+        }
+        if run.eval_episodes == 0 {
+            return Err("eval_episodes = 0 cannot be used; to never evaluate set eval_interval = 0".to_string());
+        }
+        if run.log_interval == Some(0) {
+            return Err("log_interval = 0 cannot be used: use at least one rollout's steps".to_string());
+        }
+        self.policy.validate().map_err(|error| format!("policy.{error}"))?;
+        self.a2c.validate().map_err(|error| format!("a2c.{error}"))?;
+        self.hyper.validate().map_err(|error| format!("hyper.{error}"))?;
+        self.hyper_space()?;
+        if self.total_updates() == 0 {
+            return Err(format!(
+                "steps = {} is less than one rollout of {} environments times {} steps; raise it to {} or more",
+                run.steps,
+                run.n_envs,
+                self.a2c.n_steps,
+                self.rollout_steps()
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn toml_text(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Breaks a text into lines of at most `width` characters.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.len() - 1;
+        if !lines[last].is_empty() && lines[last].len() + 1 + word.len() > width {
+            lines.push(word.to_string());
+        } else {
+            if !lines[last].is_empty() {
+                lines[last].push(' ');
+            }
+            lines[last].push_str(word);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(pairs: &[(&str, &str)]) -> Result<Config, String> {
+        let mut assignments = vec![Assignment::new("task", "CartPole-v1")];
+        assignments.extend(pairs.iter().map(|(key, value)| Assignment::new(*key, value)));
+        Config::build(&assignments)
+    }
+
+    #[test]
+    fn the_printed_configuration_reads_back_to_the_same() {
+        let config = with(&[
+            ("preset", "paper"),
+            ("hyper.hold", "phase"),
+            ("tune.learning_rate", "log:1e-4..5e-3:7"),
+            ("tune.ent_coef", "[0, 0.01, 0.02]"),
+            ("policy.hidden", "[64,64]"),
+            ("log_interval", "500"),
+        ])
+        .unwrap();
+        let again = Config::build(&Config::read_toml(&config.to_toml()).unwrap()).unwrap();
+        assert_eq!(again, config);
+    }
+
+    #[test]
+    fn the_preset_lies_below_what_the_user_says_wherever_it_stands() {
+        let config = with(&[("hyper.hold", "7"), ("preset", "paper")]).unwrap();
+        assert_eq!(config.hyper.hold, epgt_hyper::Hold::Updates(7));
+        assert_eq!(config.hyper.encoder, epgt_hyper::EncoderKind::Vae);
+    }
+
+    #[test]
+    fn impossible_settings_are_refused_with_the_nearest_name_or_the_reason() {
+        let refused = |pairs: &[(&str, &str)]| with(pairs).unwrap_err();
+        assert_eq!(
+            refused(&[("task", "CartPole")]),
+            "unknown task 'CartPole'; did you mean 'CartPole-v1'?"
+        );
+        assert!(refused(&[("algo", "a2")]).contains("did you mean 'a2c'?"));
+        assert!(refused(&[("scheduler", "eptg")]).contains("did you mean 'epgt'?"));
+        assert!(refused(&[("hyper.holdd", "3")]).contains("did you mean 'hyper.hold'?"));
+        assert!(refused(&[("n_env", "3")]).contains("did you mean 'n_envs'?"));
+        assert!(refused(&[("tune.learning_rat", "paper:3")]).contains("did you mean 'learning_rate'?"));
+        assert!(refused(&[("n_envs", "0")]).contains("at least one environment"));
+        assert!(refused(&[("a2c.learning_rate", "-1e-3")]).contains("learning_rate = -0.001"));
+        assert!(refused(&[("tune.learning_rate", "paper:4")]).contains("even"));
+        assert!(refused(&[("steps", "10")]).contains("less than one rollout"));
+        assert!(refused(&[("hyper.write_rate", "2")]).contains("write_rate = 2"));
+        assert!(refused(&[("tune.gamma", "0.9:1.1")]).contains("gamma = 1.1"));
+        assert!(Config::read_toml("steps = \n").unwrap_err().contains("line 1"));
+    }
+}

@@ -1,0 +1,83 @@
+//! Evaluation of a policy on environments of its own, with frozen normalisation: training never notices.
+
+use epgt_envs::{EnvError, Normalizer, StepRow, TaskSpec, VecEnv};
+use epgt_pg::ActorCritic;
+
+/// Environments that are evaluated side by side.
+const SIDE_BY_SIDE: usize = 16;
+
+/// Raw returns and lengths of evaluation episodes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluation {
+    /// Undiscounted raw return of each episode.
+    pub returns: Vec<f64>,
+    /// Steps of each episode.
+    pub lengths: Vec<u32>,
+}
+
+impl Evaluation {
+    /// Mean return.
+    pub fn mean_return(&self) -> f64 {
+        self.returns.iter().sum::<f64>() / self.returns.len() as f64
+    }
+
+    /// Mean length.
+    pub fn mean_length(&self) -> f64 {
+        self.lengths.iter().map(|&length| f64::from(length)).sum::<f64>() / self.lengths.len() as f64
+    }
+}
+
+/// Plays `episodes` episodes with the policy's most likely actions. Episode i is seeded `seed + i`.
+///
+/// ```
+/// use epgt_envs::{Normalizer, find};
+/// use epgt_pg::{ActorCritic, PolicySettings};
+/// use epgt_rng::Pcg64;
+/// let task = find("CartPole-v1").unwrap();
+/// let space = (task.make)().action_space().clone();
+/// let mut policy = ActorCritic::new(&PolicySettings::default(), 4, &space, &mut Pcg64::from_seed(0));
+/// let normalizer = Normalizer::new(4, 1, true, true, 0.99);
+/// let evaluation = epgt_train::evaluate(&mut policy, &normalizer, task, 20, 0).unwrap();
+/// assert_eq!(evaluation.returns.len(), 20);
+/// ```
+pub fn evaluate(
+    policy: &mut ActorCritic,
+    normalizer: &Normalizer,
+    task: &TaskSpec,
+    episodes: usize,
+    seed: u64,
+) -> Result<Evaluation, EnvError> {
+    let mut result = Evaluation::default();
+    // Each group plays exactly one episode per environment: counting the first to finish would favour short ones.
+    for first in (0..episodes).step_by(SIDE_BY_SIDE) {
+        let n = SIDE_BY_SIDE.min(episodes - first);
+        let mut envs = VecEnv::new(task, n, seed.wrapping_add(first as u64));
+        let (size, action_size) = (envs.observation_space().size(), envs.action_space().size());
+        let mut observations = vec![0.0; n * size];
+        let mut actions = vec![0.0; n * action_size];
+        let (mut rewards, mut terminated, mut truncated) = (vec![0.0; n], vec![false; n], vec![false; n]);
+        let mut played = vec![None; n];
+        envs.reset(&mut observations)?;
+        while played.iter().any(Option::is_none) {
+            observations
+                .chunks_exact_mut(size)
+                .for_each(|row| normalizer.apply(row));
+            policy.act_greedy(&observations, n, &mut actions);
+            let out = StepRow {
+                observations: &mut observations,
+                rewards: &mut rewards,
+                terminated: &mut terminated,
+                truncated: &mut truncated,
+            };
+            envs.step(&actions, out)?;
+            for episode in envs.finished() {
+                played[episode.env].get_or_insert((episode.episode_return, episode.length));
+            }
+        }
+        for (episode_return, length) in played.into_iter().flatten() {
+            result.returns.push(episode_return);
+            result.lengths.push(length);
+        }
+    }
+    Ok(result)
+}

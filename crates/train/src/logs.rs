@@ -1,0 +1,254 @@
+//! What a run writes while it goes: metrics as CSV and as TensorBoard events, and every decision of the hyper-agent.
+//!
+//! Metrics have Stable-Baselines3's names (`rollout/ep_rew_mean`, `time/fps`, ...), so that a user's dashboards carry over.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use epgt_hyper::{Decision, HyperSpace};
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::ArtifactError;
+use crate::table::{Cell, CsvWriter};
+use crate::tensorboard::EventWriter;
+use crate::{Evaluation, Trainer};
+
+const METRICS: &str = "metrics.csv";
+const DECISIONS: &str = "decisions.csv";
+const EVENTS: &str = "events.out.tfevents.epgt";
+
+/// The files that a run's log consists of.
+pub const FILES: [&str; 3] = [METRICS, DECISIONS, EVENTS];
+
+/// The open log files of a run.
+pub struct Logs {
+    metrics: CsvWriter,
+    decisions: CsvWriter,
+    events: EventWriter,
+    text: String,
+}
+
+/// Lengths of the log files at a checkpoint: what was written after it is cut off at resume.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogLengths {
+    metrics: u64,
+    decisions: u64,
+    events: u64,
+}
+
+impl Logs {
+    /// Starts the log files in an empty run directory.
+    pub fn create(directory: &Path, trainer: &Trainer) -> Result<Self, ArtifactError> {
+        let names: Vec<String> = metrics(trainer, 0.0, None, None)
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let columns = decision_columns(trainer.hyper.space());
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        Ok(Self {
+            metrics: CsvWriter::create(directory.join(METRICS), &names)?,
+            decisions: CsvWriter::create(directory.join(DECISIONS), &columns)?,
+            events: EventWriter::create(directory.join(EVENTS), wall_time())?,
+            text: String::new(),
+        })
+    }
+
+    /// Goes on after a checkpoint; rows that were written later are dropped.
+    pub fn resume(directory: &Path, lengths: &LogLengths) -> Result<Self, ArtifactError> {
+        Ok(Self {
+            metrics: CsvWriter::open_at(directory.join(METRICS), lengths.metrics)?,
+            decisions: CsvWriter::open_at(directory.join(DECISIONS), lengths.decisions)?,
+            events: EventWriter::open_at(directory.join(EVENTS), lengths.events)?,
+            text: String::new(),
+        })
+    }
+
+    /// One row of metrics.
+    pub fn metrics(
+        &mut self,
+        trainer: &Trainer,
+        elapsed: f64,
+        evaluation: Option<&Evaluation>,
+        best: Option<f64>,
+    ) -> Result<(), ArtifactError> {
+        let now = wall_time();
+        for (name, value) in metrics(trainer, elapsed, evaluation, best) {
+            match value {
+                Some(value) => {
+                    self.metrics.field(Cell::F64(value));
+                    self.events.scalar(now, &name, trainer.counters.steps, value as f32);
+                }
+                None => {
+                    self.metrics.field(Cell::Empty);
+                }
+            }
+        }
+        self.metrics.end_row().flush()?;
+        self.decisions.flush()?;
+        self.events.flush()?;
+        Ok(())
+    }
+
+    /// One decision of the hyper-agent with what came of it.
+    pub fn decision(&mut self, decision: &Decision) {
+        let number = |x: f32| if x.is_nan() { Cell::Empty } else { Cell::F32(x) };
+        let row = &mut self.decisions;
+        row.field(Cell::Integer(decision.decision));
+        row.field(Cell::Integer(decision.update));
+        row.field(Cell::F32(decision.epsilon));
+        row.field(Cell::Text(decision.choice.name()));
+        for &value in &decision.values {
+            row.field(Cell::F64(value));
+        }
+        row.field(decision.q_chosen.map_or(Cell::Empty, Cell::F32));
+        row.field(Cell::Integer(decision.memory as u64));
+        row.field(Cell::Integer(u64::from(decision.written)));
+        row.field(
+            decision
+                .neighbours
+                .first()
+                .map_or(Cell::Empty, |nearest| Cell::F32(nearest.distance)),
+        );
+        match &decision.key {
+            Some(_) => row
+                .field(Cell::F32(decision.norms.0))
+                .field(Cell::F32(decision.norms.1)),
+            None => row.field(Cell::Empty).field(Cell::Empty),
+        };
+        row.field(number(decision.outcome));
+        row.field(number(decision.hyper_return));
+        row.field(number(decision.improvement));
+        self.text.clear();
+        for (i, q) in decision.q.iter().enumerate() {
+            let _ = write!(self.text, "{}{q}", if i > 0 { ";" } else { "" });
+        }
+        row.field(Cell::Text(&self.text));
+        self.text.clear();
+        for (i, n) in decision.neighbours.iter().enumerate() {
+            let separator = if i > 0 { ";" } else { "" };
+            let _ = write!(
+                self.text,
+                "{separator}{}:{}:{}:{}",
+                n.origin, n.distance, n.weight, n.value
+            );
+        }
+        row.field(Cell::Text(&self.text));
+        row.end_row();
+    }
+
+    /// Brings everything to the disk and says how long the files are.
+    pub fn sync(&mut self) -> Result<LogLengths, ArtifactError> {
+        Ok(LogLengths {
+            metrics: self.metrics.sync()?,
+            decisions: self.decisions.sync()?,
+            events: self.events.sync()?,
+        })
+    }
+}
+
+/// The columns of `decisions.csv`: the scheduled hyperparameters stand between `choice` and `q`.
+fn decision_columns(space: &HyperSpace) -> Vec<String> {
+    let before = ["decision", "update", "epsilon", "choice"];
+    let after = [
+        "q",
+        "memory",
+        "written",
+        "nearest_distance",
+        "weight_norm",
+        "gradient_norm",
+        "outcome",
+        "hyper_return",
+        "improvement",
+        "q_values",
+        "neighbours",
+    ];
+    let scheduled = space.axes().iter().map(|axis| axis.name.clone());
+    before
+        .map(String::from)
+        .into_iter()
+        .chain(scheduled)
+        .chain(after.map(String::from))
+        .collect()
+}
+
+/// The metrics of this moment, in the order of the columns.
+fn metrics(
+    trainer: &Trainer,
+    elapsed: f64,
+    evaluation: Option<&Evaluation>,
+    best: Option<f64>,
+) -> Vec<(String, Option<f64>)> {
+    let counters = &trainer.counters;
+    let insight = trainer.hyper.insight();
+    let stats = trainer.stats;
+    let log_std = trainer.policy.log_std();
+    let std =
+        (!log_std.is_empty()).then(|| log_std.iter().map(|x| f64::from(x.exp())).sum::<f64>() / log_std.len() as f64);
+    let fps = (elapsed > 0.0).then(|| counters.steps as f64 / elapsed);
+    let float = |x: f32| Some(f64::from(x));
+    let mut row = vec![
+        ("time/total_timesteps".to_string(), Some(counters.steps as f64)),
+        ("time/iterations".to_string(), Some(counters.updates as f64)),
+        ("time/time_elapsed".to_string(), Some(elapsed)),
+        ("time/fps".to_string(), fps),
+        ("rollout/ep_rew_mean".to_string(), counters.mean_return()),
+        ("rollout/ep_len_mean".to_string(), counters.mean_length()),
+        ("eval/mean_reward".to_string(), evaluation.map(Evaluation::mean_return)),
+        (
+            "eval/mean_ep_length".to_string(),
+            evaluation.map(Evaluation::mean_length),
+        ),
+        ("eval/best_mean_reward".to_string(), best),
+        ("train/n_updates".to_string(), Some(counters.updates as f64)),
+        (
+            "train/learning_rate".to_string(),
+            Some(trainer.method.settings.learning_rate),
+        ),
+        ("train/policy_loss".to_string(), float(stats.policy_loss)),
+        ("train/value_loss".to_string(), float(stats.value_loss)),
+        ("train/entropy_loss".to_string(), float(-stats.entropy)),
+        ("train/grad_norm".to_string(), float(stats.grad_norm)),
+        (
+            "train/explained_variance".to_string(),
+            trainer.rollout.explained_variance().map(f64::from),
+        ),
+        ("train/std".to_string(), std),
+        ("hyper/epsilon".to_string(), float(insight.epsilon)),
+        ("hyper/decisions".to_string(), Some(insight.decisions as f64)),
+        ("hyper/memory".to_string(), Some(insight.memory as f64)),
+        (
+            "hyper/outcome".to_string(),
+            insight.verdict.map(|verdict| f64::from(verdict.outcome)),
+        ),
+        (
+            "hyper/hyper_return".to_string(),
+            insight.verdict.map(|verdict| f64::from(verdict.hyper_return)),
+        ),
+        (
+            "hyper/improvement".to_string(),
+            insight.verdict.map(|verdict| f64::from(verdict.improvement)),
+        ),
+        ("hyper/f_statistic".to_string(), insight.f_statistic),
+        (
+            "hyper/reconstruction_loss".to_string(),
+            insight.reconstruction_loss.map(f64::from),
+        ),
+        ("hyper/key_drift".to_string(), insight.key_drift.map(f64::from)),
+        ("hyper/dqn_loss".to_string(), insight.dqn_loss.map(f64::from)),
+    ];
+    let axes = trainer.hyper.space().axes().iter();
+    for ((axis, value), correlation) in axes.zip(trainer.hyper.values()).zip(insight.correlations) {
+        row.push((format!("hyper/{}", axis.name), Some(*value)));
+        row.push((format!("hyper/correlation_{}", axis.name), correlation));
+    }
+    row
+}
+
+/// Seconds since 1970, as TensorBoard wants them.
+fn wall_time() -> f64 {
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0.0, |time| time.as_secs_f64())
+}

@@ -1,0 +1,205 @@
+//! Policies as safetensors files: the networks, the normalisation they were trained with, and what they are for.
+//!
+//! The tensors have the names of the training parameters (`policy.0.weight`, ...) beside `normalizer.observation_mean` and
+//! `normalizer.observation_variance`, all little-endian, so that any safetensors reader can load them. One metadata entry,
+//! `epgt`, is a JSON object with the task and the networks' settings. The bytes depend on nothing else, so equal policies have
+//! equal hashes.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use epgt_envs::{Normalizer, Space};
+use epgt_pg::{ActorCritic, PolicySettings};
+use epgt_rng::Pcg64;
+use epgt_settings::Settings;
+use safetensors::tensor::TensorView;
+use safetensors::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::ArtifactError;
+
+/// A policy with all that is needed to act.
+pub struct Policy {
+    /// The task it was trained for.
+    pub task: String,
+    /// The networks.
+    pub networks: ActorCritic,
+    /// The frozen normalisation.
+    pub normalizer: Normalizer,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Description {
+    format: u32,
+    task: String,
+    hidden: Vec<usize>,
+    activation: String,
+    normalize_observations: bool,
+}
+
+const FORMAT: u32 = 1;
+
+/// The file's bytes for these networks.
+pub fn encode(
+    task: &str,
+    settings: &PolicySettings,
+    networks: &ActorCritic,
+    normalizer: &Normalizer,
+    normalize_observations: bool,
+) -> Result<Vec<u8>, String> {
+    let description = Description {
+        format: FORMAT,
+        task: task.to_string(),
+        hidden: settings.hidden.clone(),
+        activation: settings.activation.name().to_string(),
+        normalize_observations,
+    };
+    let f32_bytes = |data: &[f32]| data.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+    let f64_bytes = |data: &[f64]| data.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
+    let mut tensors: Vec<(String, Dtype, Vec<usize>, Vec<u8>)> = networks
+        .params
+        .tensors()
+        .map(|tensor| {
+            (
+                tensor.name.to_string(),
+                Dtype::F32,
+                vec![tensor.rows, tensor.cols],
+                f32_bytes(tensor.data),
+            )
+        })
+        .collect();
+    let (mean, variance) = (normalizer.observation_mean(), normalizer.observation_variance());
+    for (name, data) in [("mean", mean), ("variance", variance)] {
+        let name = format!("normalizer.observation_{name}");
+        tensors.push((name, Dtype::F64, vec![data.len()], f64_bytes(data)));
+    }
+    let views = tensors
+        .iter()
+        .map(|(name, dtype, shape, data)| Ok((name.as_str(), TensorView::new(*dtype, shape.clone(), data)?)))
+        .collect::<Result<Vec<_>, safetensors::SafeTensorError>>()
+        .map_err(|error| format!("cannot lay out the policy's tensors: {error}"))?;
+    let text = serde_json::to_string(&description).map_err(|error| format!("cannot describe the policy: {error}"))?;
+    // A single entry: the order of several in a hash map would change the bytes from run to run.
+    let metadata = HashMap::from([("epgt".to_string(), text)]);
+    safetensors::serialize(views, Some(metadata))
+        .map_err(|error| format!("cannot lay out the policy's tensors: {error}"))
+}
+
+/// Reads a policy file.
+pub fn read(path: &Path) -> Result<Policy, String> {
+    let bytes = std::fs::read(path).map_err(|error| {
+        ArtifactError::Unreadable {
+            path: path.into(),
+            reason: error.to_string(),
+        }
+        .to_string()
+    })?;
+    decode(&bytes).map_err(|reason| format!("{} is not a policy of this program: {reason}", path.display()))
+}
+
+fn decode(bytes: &[u8]) -> Result<Policy, String> {
+    let damaged = |error: safetensors::SafeTensorError| format!("it is damaged ({error})");
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
+    let description = metadata.metadata().as_ref().and_then(|entries| entries.get("epgt"));
+    let description: Description = description
+        .and_then(|text| serde_json::from_str(text).ok())
+        .ok_or_else(|| "it lacks the description that this program writes".to_string())?;
+    if description.format != FORMAT {
+        return Err(format!(
+            "it has format {}, and this version reads {FORMAT}",
+            description.format
+        ));
+    }
+    let task = epgt_envs::find(&description.task).map_err(|error| error.to_string())?;
+    let env = (task.make)();
+    let mut settings = PolicySettings {
+        hidden: description.hidden,
+        ..PolicySettings::default()
+    };
+    settings.assign("activation", &description.activation)?;
+    settings.validate()?;
+    let size = env.observation_space().size();
+    let actions: &Space = env.action_space();
+    let mut networks = ActorCritic::new(&settings, size, actions, &mut Pcg64::from_seed(0));
+    let shapes = networks.params.shapes().to_vec();
+    for shape in &shapes {
+        let tensor = file
+            .tensor(&shape.name)
+            .map_err(|_| format!("it lacks the tensor {}", shape.name))?;
+        if tensor.dtype() != Dtype::F32 || tensor.shape() != [shape.rows, shape.cols] {
+            return Err(format!("its tensor {} has another shape", shape.name));
+        }
+        let into = &mut networks.params.values_mut()[shape.offset..][..shape.rows * shape.cols];
+        let (numbers, _) = tensor.data().as_chunks::<4>();
+        into.iter_mut()
+            .zip(numbers)
+            .for_each(|(x, bytes)| *x = f32::from_le_bytes(*bytes));
+    }
+    let statistics = |name: &str| -> Result<Vec<f64>, String> {
+        let tensor = file.tensor(name).map_err(|_| format!("it lacks the tensor {name}"))?;
+        if tensor.dtype() != Dtype::F64 || tensor.shape() != [size] {
+            return Err(format!("its tensor {name} has another shape"));
+        }
+        let (numbers, _) = tensor.data().as_chunks::<8>();
+        Ok(numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())
+    };
+    let mean = statistics("normalizer.observation_mean")?;
+    let variance = statistics("normalizer.observation_variance")?;
+    let normalizer = Normalizer::frozen(description.normalize_observations, &mean, &variance);
+    Ok(Policy {
+        task: description.task,
+        networks,
+        normalizer,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trained() -> (PolicySettings, ActorCritic, Normalizer) {
+        let settings = PolicySettings {
+            hidden: vec![8],
+            ..PolicySettings::default()
+        };
+        let env = (epgt_envs::find("Pendulum-v1").unwrap().make)();
+        let networks = ActorCritic::new(&settings, 3, env.action_space(), &mut Pcg64::from_seed(7));
+        let mut normalizer = Normalizer::new(3, 2, true, true, 0.99);
+        normalizer.observe(&mut [1.0, 2.0, 3.0, 4.0, -5.0, 6.0]);
+        (settings, networks, normalizer)
+    }
+
+    #[test]
+    fn a_policy_read_back_acts_the_same() {
+        let (settings, mut networks, normalizer) = trained();
+        let bytes = encode("Pendulum-v1", &settings, &networks, &normalizer, true).unwrap();
+        let mut policy = decode(&bytes).unwrap();
+        let act = |networks: &mut ActorCritic, normalizer: &Normalizer| {
+            let (mut row, mut action) = ([0.3, -0.2, 4.0], [0.0]);
+            normalizer.apply(&mut row);
+            networks.act_greedy(&row, 1, &mut action);
+            action
+        };
+        assert_eq!(
+            act(&mut policy.networks, &policy.normalizer),
+            act(&mut networks, &normalizer)
+        );
+        assert_eq!(
+            encode("Pendulum-v1", &settings, &policy.networks, &normalizer, true).unwrap(),
+            bytes
+        );
+    }
+
+    #[test]
+    fn damaged_and_foreign_files_are_refused_by_reason() {
+        let (settings, networks, normalizer) = trained();
+        let bytes = encode("Pendulum-v1", &settings, &networks, &normalizer, true).unwrap();
+        assert!(decode(&bytes[..bytes.len() / 2]).err().unwrap().contains("damaged"));
+        assert!(decode(b"not a policy").err().unwrap().contains("damaged"));
+        let other = encode("CartPole-v1", &settings, &networks, &normalizer, true).unwrap();
+        assert!(decode(&other).err().unwrap().contains("another shape"));
+        let foreign = safetensors::serialize(Vec::<(&str, TensorView<'_>)>::new(), None).unwrap();
+        assert!(decode(&foreign).err().unwrap().contains("lacks the description"));
+    }
+}

@@ -1,0 +1,447 @@
+//! A run: a directory, a trainer, and the loop around them.
+//!
+//! ```text
+//! config.toml           the complete resolved configuration
+//! metrics.csv           one row per log interval, Stable-Baselines3's names
+//! decisions.csv         every decision of the hyper-agent, why, and what came of it
+//! events.out.tfevents.* the metrics for TensorBoard
+//! best.safetensors      the policy of the best evaluation, with its normalisation
+//! last.safetensors      the latest policy
+//! checkpoint.bin        everything that training needs to go on
+//! result.json           the summary, once the run has finished
+//! ```
+//!
+//! Files are written whole or not at all, and logs are cut back to the checkpoint at resume, so that a run that was killed at
+//! any moment and resumed ends with the same bytes as one that was not.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+use epgt_rng::Pcg64;
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::{self, ArtifactError};
+use crate::logs::{LogLengths, Logs};
+use crate::trainer::{SavedTrainer, TrainError, Trainer};
+use crate::{Config, Evaluation, evaluate, logs, policy_file, usage};
+
+/// File names in a run directory.
+pub const CONFIG: &str = "config.toml";
+/// The policy of the best evaluation.
+pub const BEST_POLICY: &str = "best.safetensors";
+/// The latest policy.
+pub const LAST_POLICY: &str = "last.safetensors";
+/// What training needs to go on.
+pub const CHECKPOINT: &str = "checkpoint.bin";
+/// The summary of a finished run.
+pub const RESULT: &str = "result.json";
+
+/// Seconds between two reports to the observer, and the least between two checkpoints that nobody asked for.
+const REPORT_EVERY: f64 = 0.1;
+const LEAST_CHECKPOINT: f64 = 1.0;
+
+/// The summary of a run, also what `--json` prints.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// The task's id.
+    pub task: String,
+    /// The policy-gradient method.
+    pub algo: String,
+    /// Who scheduled the hyperparameters.
+    pub scheduler: String,
+    /// The seed.
+    pub seed: u64,
+    /// Environment steps taken.
+    pub steps: u64,
+    /// Episodes that ended and count.
+    pub episodes: u64,
+    /// Mean raw return of the last hundred training episodes; null when none has ended.
+    pub return_last_100: Option<f64>,
+    /// Best mean raw return of an evaluation; null when there was none.
+    pub best_evaluation: Option<f64>,
+    /// Environment steps per second of wall-clock time, everything included.
+    pub steps_per_second: f64,
+    /// Wall-clock seconds, over all resumes.
+    pub wall_seconds: f64,
+    /// CPU seconds of the training thread, over all resumes.
+    pub cpu_seconds: f64,
+    /// Peak resident memory of the process in megabytes.
+    pub peak_memory_mb: f64,
+    /// SHA-256 of the last policy file.
+    pub policy_sha256: String,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RunEnd {
+    /// The budget is spent.
+    Finished(RunResult),
+    /// It was asked to stop, and has saved itself.
+    Interrupted {
+        /// Environment steps taken so far.
+        steps: u64,
+    },
+}
+
+/// Why a run could not start or go on; one sentence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunError(pub String);
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for RunError {}
+
+impl From<ArtifactError> for RunError {
+    fn from(error: ArtifactError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<String> for RunError {
+    fn from(error: String) -> Self {
+        Self(error)
+    }
+}
+
+/// What an observer is told, a few times a second.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress<'a> {
+    /// Environment steps taken.
+    pub steps: u64,
+    /// Environment steps of the whole run.
+    pub total_steps: u64,
+    /// Steps per second since the start or resume.
+    pub steps_per_second: f64,
+    /// Seconds until the end at that speed.
+    pub seconds_left: f64,
+    /// Mean return of the last hundred episodes.
+    pub mean_return: Option<f64>,
+    /// The best evaluation so far.
+    pub best_evaluation: Option<f64>,
+    /// The scheduled hyperparameters and their current values.
+    pub hyperparameters: Vec<(&'a str, f64)>,
+    /// Probability of a random hyper-action.
+    pub epsilon: f32,
+    /// Tuples in the episodic memory.
+    pub memory: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Checkpoint {
+    config: String,
+    trainer: SavedTrainer,
+    logs: LogLengths,
+    best: Option<f64>,
+    wall_seconds: f64,
+    cpu_seconds: f64,
+}
+
+/// A training run in its directory.
+///
+/// ```
+/// use epgt_train::{Assignment, Config, Run, RunEnd};
+/// let directory = std::env::temp_dir().join(format!("epgt-doc-{}", std::process::id()));
+/// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
+/// let mut run = Run::create(config, &directory, true).unwrap();
+/// let end = run.train(&Default::default(), &mut |_| {}).unwrap();
+/// assert!(matches!(end, RunEnd::Finished(result) if result.steps == 2000));
+/// assert!(directory.join("best.safetensors").exists());
+/// # std::fs::remove_dir_all(directory).unwrap();
+/// # Ok::<(), String>(())
+/// ```
+pub struct Run {
+    directory: PathBuf,
+    config: Config,
+    config_text: String,
+    trainer: Trainer,
+    logs: Logs,
+    best: Option<f64>,
+    /// Wall-clock and CPU seconds before this process took over.
+    before: (f64, f64),
+    /// Steps that were done when this process took over.
+    steps_before: u64,
+    started: Instant,
+    cpu_started: f64,
+}
+
+impl Run {
+    /// Starts a run in a new directory. An existing run is only replaced with `force`, and then only its own files.
+    pub fn create(config: Config, directory: &Path, force: bool) -> Result<Self, RunError> {
+        if directory.join(CONFIG).exists() && !force {
+            return Err(RunError(format!(
+                "{} already holds a run; resume it with --resume, choose another --out, or replace it with --force",
+                directory.display()
+            )));
+        }
+        let unwritable = |error: std::io::Error| RunError(format!("cannot use {}: {error}", directory.display()));
+        fs::create_dir_all(directory).map_err(unwritable)?;
+        for name in [CONFIG, BEST_POLICY, LAST_POLICY, CHECKPOINT, RESULT]
+            .iter()
+            .chain(&logs::FILES)
+        {
+            match fs::remove_file(directory.join(name)) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unwritable(error)),
+                _ => {}
+            }
+        }
+        let config_text = config.to_toml();
+        let trainer = Trainer::new(&config)?;
+        let logs = Logs::create(directory, &trainer)?;
+        artifact::write_atomically(directory.join(CONFIG), config_text.as_bytes())?;
+        Ok(Self::new(
+            directory,
+            config,
+            config_text,
+            trainer,
+            logs,
+            None,
+            (0.0, 0.0),
+        ))
+    }
+
+    /// Goes on from the last checkpoint of a run, or from its start if it was stopped before the first.
+    pub fn resume(directory: &Path) -> Result<Self, RunError> {
+        let path = directory.join(CONFIG);
+        let config_text = fs::read_to_string(&path).map_err(|error| {
+            RunError(format!(
+                "{} is not a run directory: cannot read {CONFIG}: {error}",
+                directory.display()
+            ))
+        })?;
+        let config = Config::read_toml(&config_text)
+            .and_then(|assignments| Config::build(&assignments))
+            .map_err(|error| RunError(format!("{}: {error}", path.display())))?;
+        let path = directory.join(CHECKPOINT);
+        if !path.exists() {
+            return Self::create(config, directory, true);
+        }
+        let payload = artifact::open(&path)?;
+        let checkpoint: Checkpoint = postcard::from_bytes(&payload).map_err(|_| {
+            RunError(format!(
+                "{} was written by another version of this program",
+                path.display()
+            ))
+        })?;
+        if checkpoint.config != config_text {
+            return Err(RunError(format!(
+                "{} has changed since the checkpoint was written; restore it, or start a new run with it by --config",
+                directory.join(CONFIG).display()
+            )));
+        }
+        let mut trainer = Trainer::new(&config)?;
+        trainer
+            .restore(checkpoint.trainer)
+            .map_err(|error| RunError(format!("{}: {error}", path.display())))?;
+        let logs = Logs::resume(directory, &checkpoint.logs)?;
+        let before = (checkpoint.wall_seconds, checkpoint.cpu_seconds);
+        Ok(Self::new(
+            directory,
+            config,
+            config_text,
+            trainer,
+            logs,
+            checkpoint.best,
+            before,
+        ))
+    }
+
+    fn new(
+        directory: &Path,
+        config: Config,
+        config_text: String,
+        trainer: Trainer,
+        logs: Logs,
+        best: Option<f64>,
+        before: (f64, f64),
+    ) -> Self {
+        Self {
+            directory: directory.to_path_buf(),
+            config,
+            config_text,
+            steps_before: trainer.counters.steps,
+            trainer,
+            logs,
+            best,
+            before,
+            started: Instant::now(),
+            cpu_started: usage::thread_cpu_seconds(),
+        }
+    }
+
+    /// The resolved configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Trains until the budget is spent or `stop` is set, telling `observe` how it goes.
+    ///
+    /// When stopped it finishes the phase and saves; after an error the last good checkpoint stays as it was.
+    pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress<'_>)) -> Result<RunEnd, RunError> {
+        self.started = Instant::now();
+        self.cpu_started = usage::thread_cpu_seconds();
+        let run = &self.config.run;
+        let share = |interval: Option<u64>, parts: u64| interval.unwrap_or((run.steps / parts).max(1));
+        let log_every = share(run.log_interval, 100);
+        let evaluate_every = share(run.eval_interval, 10);
+        let checkpoint_every = share(run.checkpoint_interval, 10);
+        let least_checkpoint = if run.checkpoint_interval.is_some() {
+            0.0
+        } else {
+            LEAST_CHECKPOINT
+        };
+        let crosses = |every: u64, before: u64, now: u64| every > 0 && now / every > before / every;
+
+        let (mut reported, mut checkpointed) = (self.started, self.started);
+        while !self.trainer.is_finished() {
+            let before = self.trainer.counters.steps;
+            self.trainer.iterate().map_err(|error| self.stopped_by(&error))?;
+            for decision in self.trainer.hyper.take_decisions() {
+                self.logs.decision(&decision);
+            }
+            let now = self.trainer.counters.steps;
+            let finished = self.trainer.is_finished();
+            let evaluation = match crosses(evaluate_every, before, now) || (finished && evaluate_every > 0) {
+                true => Some(self.evaluate()?),
+                false => None,
+            };
+            if crosses(log_every, before, now) || evaluation.is_some() || finished {
+                self.logs
+                    .metrics(&self.trainer, self.wall_seconds(), evaluation.as_ref(), self.best)?;
+            }
+            if self.trainer.counters.updates % 16 == 0 && reported.elapsed().as_secs_f64() > REPORT_EVERY {
+                observe(&self.progress());
+                reported = Instant::now();
+            }
+            if finished || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            if crosses(checkpoint_every, before, now) && checkpointed.elapsed().as_secs_f64() >= least_checkpoint {
+                self.save()?;
+                checkpointed = Instant::now();
+            }
+        }
+        let policy_sha256 = self.save()?;
+        observe(&self.progress());
+        if !self.trainer.is_finished() {
+            return Ok(RunEnd::Interrupted {
+                steps: self.trainer.counters.steps,
+            });
+        }
+        let result = self.result(policy_sha256);
+        let text = serde_json::to_string_pretty(&result).map_err(|error| RunError(error.to_string()))?;
+        artifact::write_atomically(self.directory.join(RESULT), text.as_bytes())?;
+        Ok(RunEnd::Finished(result))
+    }
+
+    /// One evaluation; the best policy so far is kept.
+    fn evaluate(&mut self) -> Result<Evaluation, RunError> {
+        let run = &self.config.run;
+        let task = epgt_envs::find(&run.task).map_err(|error| RunError(error.to_string()))?;
+        let seed = Pcg64::for_purpose(run.seed, "evaluation", self.trainer.counters.updates).next_u64() >> 1;
+        let trainer = &mut self.trainer;
+        let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, task, run.eval_episodes, seed)
+            .map_err(|error| self.stopped_by(&TrainError::Environment(error)))?;
+        let mean = evaluation.mean_return();
+        if self.best.is_none_or(|best| mean > best) {
+            self.best = Some(mean);
+            artifact::write_atomically(self.directory.join(BEST_POLICY), &self.policy_bytes()?)?;
+        }
+        Ok(evaluation)
+    }
+
+    /// Writes the latest policy and the checkpoint; returns the policy's hash.
+    fn save(&mut self) -> Result<String, RunError> {
+        let policy = self.policy_bytes()?;
+        artifact::write_atomically(self.directory.join(LAST_POLICY), &policy)?;
+        let checkpoint = Checkpoint {
+            config: self.config_text.clone(),
+            trainer: self.trainer.save(),
+            logs: self.logs.sync()?,
+            best: self.best,
+            wall_seconds: self.wall_seconds(),
+            cpu_seconds: self.cpu_seconds(),
+        };
+        let payload = postcard::to_stdvec(&checkpoint).map_err(|error| RunError(error.to_string()))?;
+        artifact::write_atomically(self.directory.join(CHECKPOINT), &artifact::seal(&payload))?;
+        Ok(artifact::sha256_hex(&policy))
+    }
+
+    fn policy_bytes(&self) -> Result<Vec<u8>, RunError> {
+        let (run, trainer) = (&self.config.run, &self.trainer);
+        let settings = &self.config.policy;
+        let normalizes = run.normalize_observations;
+        Ok(policy_file::encode(
+            &run.task,
+            settings,
+            &trainer.policy,
+            &trainer.normalizer,
+            normalizes,
+        )?)
+    }
+
+    fn wall_seconds(&self) -> f64 {
+        self.before.0 + self.started.elapsed().as_secs_f64()
+    }
+
+    fn cpu_seconds(&self) -> f64 {
+        self.before.1 + usage::thread_cpu_seconds() - self.cpu_started
+    }
+
+    fn progress(&self) -> Progress<'_> {
+        let (trainer, counters) = (&self.trainer, &self.trainer.counters);
+        let steps_per_second =
+            (counters.steps - self.steps_before) as f64 / self.started.elapsed().as_secs_f64().max(1e-9);
+        let total_steps = self.config.total_updates() * self.config.rollout_steps();
+        let insight = trainer.hyper.insight();
+        let names = trainer.hyper.space().axes().iter().map(|axis| axis.name.as_str());
+        Progress {
+            steps: counters.steps,
+            total_steps,
+            steps_per_second,
+            seconds_left: (total_steps - counters.steps) as f64 / steps_per_second.max(1e-9),
+            mean_return: counters.mean_return(),
+            best_evaluation: self.best,
+            hyperparameters: names.zip(trainer.hyper.values().iter().copied()).collect(),
+            epsilon: insight.epsilon,
+            memory: insight.memory,
+        }
+    }
+
+    fn result(&self, policy_sha256: String) -> RunResult {
+        let (run, counters) = (&self.config.run, &self.trainer.counters);
+        let wall_seconds = self.wall_seconds();
+        RunResult {
+            task: run.task.clone(),
+            algo: run.algo.name().to_string(),
+            scheduler: run.scheduler.name().to_string(),
+            seed: run.seed,
+            steps: counters.steps,
+            episodes: counters.episodes,
+            return_last_100: counters.mean_return(),
+            best_evaluation: self.best,
+            steps_per_second: counters.steps as f64 / wall_seconds.max(1e-9),
+            wall_seconds,
+            cpu_seconds: self.cpu_seconds(),
+            peak_memory_mb: usage::peak_memory_mb(),
+            policy_sha256,
+        }
+    }
+
+    fn stopped_by(&self, error: &TrainError) -> RunError {
+        let checkpoint = match self.directory.join(CHECKPOINT).exists() {
+            true => format!("the last good checkpoint is in {}", self.directory.display()),
+            false => "it happened before the first checkpoint".to_string(),
+        };
+        RunError(format!(
+            "stopped after {} steps: {error}; {checkpoint}",
+            self.trainer.counters.steps
+        ))
+    }
+}

@@ -1,0 +1,264 @@
+//! The two-phase loop: everything that learns, and how one iteration goes (method.md section 1).
+//!
+//! 1. Environment phase: the policy acts T steps in each of N environments.
+//! 2. What the rollout earned is the hyper-agent's credit for the updates before it.
+//! 3. Update phase: the hyper-agent looks at the training context and picks hyperparameters; the policy-gradient method
+//!    makes one update with them.
+//!
+//! A [`Trainer`] knows nothing of files, signals or displays; [`Run`](crate::Run) owns those.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+use epgt_envs::{EnvError, Normalizer, VecEnv};
+use epgt_hyper::{HyperAgent, Outcome, SavedAgent, TrainingContext};
+use epgt_nn::{Parameters, RmsProp};
+use epgt_pg::{A2c, ActorCritic, NotFinite, Rollout, UpdateStats, collect};
+use epgt_rng::Pcg64;
+use serde::{Deserialize, Serialize};
+
+use crate::Config;
+
+/// Episodes over which the training score is averaged.
+const SCORE_WINDOW: usize = 100;
+
+/// Why training stopped before its end.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TrainError {
+    /// The environment failed or gave something that is not a number.
+    Environment(EnvError),
+    /// A loss or gradient was not finite.
+    Diverged(NotFinite),
+}
+
+impl fmt::Display for TrainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment(error) => write!(f, "{error}"),
+            Self::Diverged(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl std::error::Error for TrainError {}
+
+impl From<EnvError> for TrainError {
+    fn from(error: EnvError) -> Self {
+        Self::Environment(error)
+    }
+}
+
+impl From<NotFinite> for TrainError {
+    fn from(error: NotFinite) -> Self {
+        Self::Diverged(error)
+    }
+}
+
+/// How far training has come.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Environment steps taken.
+    pub steps: u64,
+    /// Policy updates made.
+    pub updates: u64,
+    /// Episodes that ended and count.
+    pub episodes: u64,
+    /// Returns and lengths of the last hundred of them.
+    recent: VecDeque<(f64, u32)>,
+}
+
+impl Counters {
+    /// Mean return of the last hundred episodes; `None` before the first has ended.
+    pub fn mean_return(&self) -> Option<f64> {
+        let sum: f64 = self.recent.iter().map(|episode| episode.0).sum();
+        (!self.recent.is_empty()).then(|| sum / self.recent.len() as f64)
+    }
+
+    /// Mean length of the last hundred episodes.
+    pub fn mean_length(&self) -> Option<f64> {
+        let sum: f64 = self.recent.iter().map(|episode| f64::from(episode.1)).sum();
+        (!self.recent.is_empty()).then(|| sum / self.recent.len() as f64)
+    }
+}
+
+/// Everything that learns.
+///
+/// ```
+/// use epgt_train::{Assignment, Config, Trainer};
+/// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
+/// let mut trainer = Trainer::new(&config)?;
+/// while !trainer.is_finished() {
+///     trainer.iterate().map_err(|error| error.to_string())?;
+/// }
+/// assert_eq!(trainer.counters.steps, 2000);
+/// # Ok::<(), String>(())
+/// ```
+pub struct Trainer {
+    /// The policy and value networks.
+    pub policy: ActorCritic,
+    /// Running statistics of observations and rewards.
+    pub normalizer: Normalizer,
+    /// The hyper-agent.
+    pub hyper: HyperAgent,
+    /// The last rollout.
+    pub rollout: Rollout,
+    /// How far training has come.
+    pub counters: Counters,
+    /// What the last update did.
+    pub stats: UpdateStats,
+    /// The policy-gradient method.
+    pub method: A2c,
+    envs: VecEnv,
+    rng: Pcg64,
+    /// The method's index of each scheduled hyperparameter.
+    scheduled: Vec<usize>,
+    total_updates: u64,
+    gamma: f32,
+    normalizes_rewards: bool,
+}
+
+/// A trainer's part of a checkpoint.
+#[derive(Serialize, Deserialize)]
+pub struct SavedTrainer {
+    parameters: Parameters,
+    optimiser: RmsProp,
+    normalizer: Normalizer,
+    hyper: SavedAgent,
+    environments: Vec<u8>,
+    observations: Vec<f32>,
+    rng: Pcg64,
+    counters: Counters,
+}
+
+impl Trainer {
+    /// Sets up a training run; the configuration must have been checked ([`Config::build`]).
+    pub fn new(config: &Config) -> Result<Self, String> {
+        let run = &config.run;
+        let task = epgt_envs::find(&run.task).map_err(|error| error.to_string())?;
+        let (space, scheduled) = config.hyper_space()?;
+        // Every purpose has a generator of its own, all determined by the one seed.
+        let env_seed = Pcg64::for_purpose(run.seed, "environments", 0).next_u64() >> 1;
+        let mut envs = VecEnv::new(task, run.n_envs, env_seed);
+        if run.staggered_starts {
+            envs = envs.with_staggered_starts();
+        }
+        let (observation, action) = (envs.observation_space().size(), envs.action_space().clone());
+        let mut init = Pcg64::for_purpose(run.seed, "initialisation", 0);
+        let policy = ActorCritic::new(&config.policy, observation, &action, &mut init);
+        let gamma = config.a2c.gamma;
+        let normalizes = (run.normalize_observations, run.normalize_rewards);
+        Ok(Self {
+            method: A2c::new(config.a2c, &policy),
+            normalizer: Normalizer::new(observation, run.n_envs, normalizes.0, normalizes.1, gamma),
+            hyper: HyperAgent::new(
+                run.scheduler,
+                config.hyper.clone(),
+                space,
+                policy.params.shapes(),
+                config.total_updates(),
+                run.seed,
+            ),
+            rollout: Rollout::new(config.a2c.n_steps, run.n_envs, observation, action.size()),
+            counters: Counters::default(),
+            stats: UpdateStats::default(),
+            envs,
+            rng: Pcg64::for_purpose(run.seed, "actions", 0),
+            scheduled,
+            total_updates: config.total_updates(),
+            gamma: gamma as f32,
+            normalizes_rewards: run.normalize_rewards,
+            policy,
+        })
+    }
+
+    /// Whether the budget is spent.
+    pub fn is_finished(&self) -> bool {
+        self.counters.updates >= self.total_updates
+    }
+
+    /// One environment phase and the update that follows it.
+    pub fn iterate(&mut self) -> Result<(), TrainError> {
+        collect(
+            &mut self.rollout,
+            &mut self.envs,
+            &mut self.normalizer,
+            &mut self.policy,
+            &mut self.rng,
+        )?;
+        self.count_episodes();
+        self.hyper.reward(&self.outcome());
+
+        let update = self.counters.updates;
+        let context = TrainingContext {
+            update,
+            progress: update as f64 / (self.total_updates - 1).max(1) as f64,
+            parameters: &self.policy.params,
+        };
+        let values = self.hyper.choose(&context);
+        for (&index, &value) in self.scheduled.iter().zip(values) {
+            self.method.set(index, value);
+        }
+        self.stats = self.method.update(&mut self.policy, &mut self.rollout)?;
+
+        self.counters.updates += 1;
+        self.counters.steps += self.rollout.batch_size() as u64;
+        Ok(())
+    }
+
+    /// What the rollout earned, in raw reward. The discount is the configured one even while gamma is scheduled:
+    /// otherwise the hyper-agent could raise its own score by raising gamma.
+    fn outcome(&self) -> Outcome {
+        let value_scale = match self.normalizes_rewards {
+            true => (self.normalizer.return_variance() + 1e-8).sqrt() as f32,
+            false => 1.0,
+        };
+        Outcome {
+            discounted: self.rollout.discounted_return_mean(self.gamma, value_scale) as f32,
+            reward_rate: self.rollout.reward_rate() as f32,
+            episode: self.rollout.mean_episode_return().map(|mean| mean as f32),
+        }
+    }
+
+    fn count_episodes(&mut self) {
+        for episode in self.rollout.episodes.iter().filter(|episode| episode.counted) {
+            self.counters.episodes += 1;
+            if self.counters.recent.len() == SCORE_WINDOW {
+                self.counters.recent.pop_front();
+            }
+            self.counters.recent.push_back((episode.episode_return, episode.length));
+        }
+    }
+
+    /// Everything that a checkpoint must hold for training to go on as if nothing had happened.
+    pub fn save(&self) -> SavedTrainer {
+        SavedTrainer {
+            parameters: self.policy.params.clone(),
+            optimiser: self.method.optimiser.clone(),
+            normalizer: self.normalizer.clone(),
+            hyper: self.hyper.save(),
+            environments: self.envs.save(),
+            observations: self.rollout.last_observations().to_vec(),
+            rng: self.rng.clone(),
+            counters: self.counters.clone(),
+        }
+    }
+
+    /// Goes on from a checkpoint of a trainer with the same configuration.
+    pub fn restore(&mut self, saved: SavedTrainer) -> Result<(), String> {
+        let fits = saved.observations.len() == self.rollout.last_observations().len();
+        if !fits {
+            return Err("the checkpoint was made with another number of environments".to_string());
+        }
+        self.policy.restore(saved.parameters)?;
+        self.hyper.restore(saved.hyper)?;
+        self.envs
+            .restore(&saved.environments)
+            .map_err(|error| error.to_string())?;
+        self.method.optimiser = saved.optimiser;
+        self.normalizer = saved.normalizer;
+        self.rollout.resume_from(&saved.observations);
+        self.rng = saved.rng;
+        self.counters = saved.counters;
+        Ok(())
+    }
+}
