@@ -4,6 +4,8 @@
 //! Everything that the schedulers share is told here once: when a decision is due, who is asked, how it explores, and when
 //! credit comes. What sets them apart is their [`Mind`]: how they value hyper-actions and learn from hyper-returns.
 
+use std::borrow::Cow;
+
 use epgt_nn::{Parameters, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
@@ -113,19 +115,19 @@ struct AgentState {
     verdict: Option<Verdict>,
 }
 
-/// A hyper-agent's part of a checkpoint.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SavedAgent {
-    state: AgentState,
-    mind: SavedMind,
+/// A hyper-agent's part of a checkpoint; it borrows while saving.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SavedAgent<'a> {
+    state: Cow<'a, AgentState>,
+    mind: SavedMind<'a>,
 }
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-enum SavedMind {
+#[derive(Debug, Serialize, Deserialize)]
+enum SavedMind<'a> {
     Mindless,
-    Bandit(Vec<Bandit>),
-    Episodic(Box<SavedEncoder>, Vec<EpisodicMemory>),
-    Dqn(Box<SavedEncoder>, Box<DqnState>),
+    Bandit(Cow<'a, [Bandit]>),
+    Episodic(Box<SavedEncoder<'a>>, Cow<'a, [EpisodicMemory]>),
+    Dqn(Box<SavedEncoder<'a>>, Cow<'a, DqnState>),
 }
 
 impl HyperAgent {
@@ -279,37 +281,39 @@ impl HyperAgent {
     }
 
     /// What a checkpoint must hold.
-    pub fn save(&self) -> SavedAgent {
+    pub fn save(&self) -> SavedAgent<'_> {
         SavedAgent {
-            state: self.state.clone(),
+            state: Cow::Borrowed(&self.state),
             mind: match &self.mind {
                 Mind::Fixed | Mind::Random => SavedMind::Mindless,
-                Mind::Bandit(bandits) => SavedMind::Bandit(bandits.clone()),
-                Mind::Episodic(encoder, memories) => SavedMind::Episodic(Box::new(encoder.save()), memories.clone()),
-                Mind::Dqn(encoder, dqn) => SavedMind::Dqn(Box::new(encoder.save()), Box::new(dqn.save())),
+                Mind::Bandit(bandits) => SavedMind::Bandit(Cow::Borrowed(bandits)),
+                Mind::Episodic(encoder, memories) => {
+                    SavedMind::Episodic(Box::new(encoder.save()), Cow::Borrowed(memories))
+                }
+                Mind::Dqn(encoder, dqn) => SavedMind::Dqn(Box::new(encoder.save()), Cow::Borrowed(dqn.save())),
             },
         }
     }
 
     /// Continues from a checkpoint of an agent with the same settings.
-    pub fn restore(&mut self, saved: SavedAgent) -> Result<(), String> {
+    pub fn restore(&mut self, saved: SavedAgent<'_>) -> Result<(), String> {
         if saved.state.values.len() != self.state.values.len() {
             return Err("the checkpoint schedules other hyperparameters".to_string());
         }
         match (&mut self.mind, saved.mind) {
             (Mind::Fixed | Mind::Random, SavedMind::Mindless) => {}
-            (Mind::Bandit(bandits), SavedMind::Bandit(saved)) => *bandits = saved,
+            (Mind::Bandit(bandits), SavedMind::Bandit(saved)) => *bandits = saved.into_owned(),
             (Mind::Episodic(encoder, memories), SavedMind::Episodic(saved, saved_memories)) => {
                 encoder.restore(*saved)?;
-                *memories = saved_memories;
+                *memories = saved_memories.into_owned();
             }
             (Mind::Dqn(encoder, dqn), SavedMind::Dqn(saved, saved_dqn)) => {
                 encoder.restore(*saved)?;
-                dqn.restore(*saved_dqn)?;
+                dqn.restore(saved_dqn.into_owned())?;
             }
             _ => return Err("the checkpoint was made by another scheduler".to_string()),
         }
-        self.state = saved.state;
+        self.state = saved.state.into_owned();
         Ok(())
     }
 

@@ -206,8 +206,8 @@ impl Dqn {
     }
 
     /// What a checkpoint must hold.
-    pub fn save(&self) -> DqnState {
-        self.state.clone()
+    pub fn save(&self) -> &DqnState {
+        &self.state
     }
 
     /// Continues from a checkpoint of a learner of the same shape.

@@ -9,6 +9,8 @@
 //! Keys of older encoders stay in the memory as they are (the paper ignores this); [`Encoder::drift`] measures by how much
 //! the keys of recent hyper-states have moved since they were made.
 
+use std::borrow::Cow;
+
 use epgt_nn::{Activation, Adam, Mlp, Parameters, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
@@ -77,11 +79,12 @@ struct Snapshot {
     key: Option<Vec<f32>>,
 }
 
-/// An encoder's part of a checkpoint; the networks only where they are trained.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SavedEncoder {
-    state: EncoderState,
-    networks: Option<Vec<f32>>,
+/// An encoder's part of a checkpoint; the networks only where they are trained. It borrows while saving: a trained encoder is the
+/// largest thing in memory.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct SavedEncoder<'a> {
+    state: Cow<'a, EncoderState>,
+    networks: Option<Cow<'a, [f32]>>,
 }
 
 impl Encoder {
@@ -291,23 +294,26 @@ impl Encoder {
     }
 
     /// What a checkpoint must hold.
-    pub fn save(&self) -> SavedEncoder {
+    pub fn save(&self) -> SavedEncoder<'_> {
         SavedEncoder {
-            state: self.state.clone(),
-            networks: self.omega.is_some().then(|| self.parameters.values().to_vec()),
+            state: Cow::Borrowed(&self.state),
+            networks: self.omega.is_some().then(|| Cow::Borrowed(self.parameters.values())),
         }
     }
 
     /// Continues from a checkpoint of an encoder with the same settings and shapes.
-    pub fn restore(&mut self, saved: SavedEncoder) -> Result<(), String> {
-        let networks = saved.networks.as_ref().map_or(self.parameters.len(), Vec::len);
+    pub fn restore(&mut self, saved: SavedEncoder<'_>) -> Result<(), String> {
+        let networks = saved
+            .networks
+            .as_ref()
+            .map_or(self.parameters.len(), |values| values.len());
         if saved.state.standard.features() != self.features.len() || networks != self.parameters.len() {
             return Err("the checkpoint's encoder was made for networks of another shape".to_string());
         }
         if let Some(values) = &saved.networks {
             self.parameters.values_mut().copy_from_slice(values);
         }
-        self.state = saved.state;
+        self.state = saved.state.into_owned();
         Ok(())
     }
 }

@@ -211,12 +211,17 @@ fn spoken_name(name: &str) -> &str {
 /// assert_eq!(open(&path)?, b"the state");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn seal(payload: &[u8]) -> Vec<u8> {
-    let mut sealed = Vec::with_capacity(HEADER_BYTES + payload.len() + CHECKSUM_BYTES);
-    sealed.extend_from_slice(MAGIC);
-    sealed.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
-    sealed.extend_from_slice(&(payload.len() as u64).to_le_bytes());
-    sealed.extend_from_slice(payload);
+pub fn seal(payload: impl Into<Vec<u8>>) -> Vec<u8> {
+    // The payload can be the largest thing in memory: the envelope is put around it where it lies.
+    let mut sealed = payload.into();
+    let length = sealed.len() as u64;
+    sealed.reserve_exact(HEADER_BYTES + CHECKSUM_BYTES);
+    let header = MAGIC
+        .iter()
+        .copied()
+        .chain(FORMAT_VERSION.to_le_bytes())
+        .chain(length.to_le_bytes());
+    sealed.splice(0..0, header);
     let checksum = Sha256::digest(&sealed);
     sealed.extend_from_slice(&checksum);
     sealed

@@ -14,6 +14,7 @@
 //! Files are written whole or not at all, and logs are cut back to the checkpoint at resume, so that a run that was killed at
 //! any moment and resumed ends with the same bytes as one that was not.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -134,9 +135,9 @@ pub struct Progress<'a> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Checkpoint {
-    config: String,
-    trainer: SavedTrainer,
+struct Checkpoint<'a> {
+    config: Cow<'a, str>,
+    trainer: SavedTrainer<'a>,
     logs: LogLengths,
     best: Option<f64>,
     wall_seconds: f64,
@@ -223,7 +224,7 @@ impl Run {
             return Self::create(config, directory, true);
         }
         let payload = artifact::open(&path)?;
-        let checkpoint: Checkpoint = postcard::from_bytes(&payload).map_err(|_| {
+        let checkpoint: Checkpoint<'_> = postcard::from_bytes(&payload).map_err(|_| {
             RunError(format!(
                 "{} was written by another version of this program",
                 path.display()
@@ -361,15 +362,15 @@ impl Run {
         let policy = self.policy_bytes()?;
         artifact::write_atomically(self.directory.join(LAST_POLICY), &policy)?;
         let checkpoint = Checkpoint {
-            config: self.config_text.clone(),
-            trainer: self.trainer.save(),
+            config: Cow::Borrowed(&self.config_text),
             logs: self.logs.sync()?,
+            trainer: self.trainer.save(),
             best: self.best,
             wall_seconds: self.wall_seconds(),
             cpu_seconds: self.cpu_seconds(),
         };
         let payload = postcard::to_stdvec(&checkpoint).map_err(|error| RunError(error.to_string()))?;
-        artifact::write_atomically(self.directory.join(CHECKPOINT), &artifact::seal(&payload))?;
+        artifact::write_atomically(self.directory.join(CHECKPOINT), &artifact::seal(payload))?;
         Ok(artifact::sha256_hex(&policy))
     }
 

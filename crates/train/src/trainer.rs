@@ -7,6 +7,7 @@
 //!
 //! A [`Trainer`] knows nothing of files, signals or displays; [`Run`](crate::Run) owns those.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -117,17 +118,17 @@ pub struct Trainer {
     normalizes_rewards: bool,
 }
 
-/// A trainer's part of a checkpoint.
+/// A trainer's part of a checkpoint; it borrows while saving.
 #[derive(Serialize, Deserialize)]
-pub struct SavedTrainer {
-    parameters: Parameters,
-    optimiser: RmsProp,
-    normalizer: Normalizer,
-    hyper: SavedAgent,
+pub struct SavedTrainer<'a> {
+    parameters: Cow<'a, Parameters>,
+    optimiser: Cow<'a, RmsProp>,
+    normalizer: Cow<'a, Normalizer>,
+    hyper: SavedAgent<'a>,
     environments: Vec<u8>,
-    observations: Vec<f32>,
+    observations: Cow<'a, [f32]>,
     rng: Pcg64,
-    counters: Counters,
+    counters: Cow<'a, Counters>,
 }
 
 impl Trainer {
@@ -230,35 +231,35 @@ impl Trainer {
     }
 
     /// Everything that a checkpoint must hold for training to go on as if nothing had happened.
-    pub fn save(&self) -> SavedTrainer {
+    pub fn save(&self) -> SavedTrainer<'_> {
         SavedTrainer {
-            parameters: self.policy.params.clone(),
-            optimiser: self.method.optimiser.clone(),
-            normalizer: self.normalizer.clone(),
+            parameters: Cow::Borrowed(&self.policy.params),
+            optimiser: Cow::Borrowed(&self.method.optimiser),
+            normalizer: Cow::Borrowed(&self.normalizer),
             hyper: self.hyper.save(),
             environments: self.envs.save(),
-            observations: self.rollout.last_observations().to_vec(),
+            observations: Cow::Borrowed(self.rollout.last_observations()),
             rng: self.rng.clone(),
-            counters: self.counters.clone(),
+            counters: Cow::Borrowed(&self.counters),
         }
     }
 
     /// Goes on from a checkpoint of a trainer with the same configuration.
-    pub fn restore(&mut self, saved: SavedTrainer) -> Result<(), String> {
+    pub fn restore(&mut self, saved: SavedTrainer<'_>) -> Result<(), String> {
         let fits = saved.observations.len() == self.rollout.last_observations().len();
         if !fits {
             return Err("the checkpoint was made with another number of environments".to_string());
         }
-        self.policy.restore(saved.parameters)?;
+        self.policy.restore(saved.parameters.into_owned())?;
         self.hyper.restore(saved.hyper)?;
         self.envs
             .restore(&saved.environments)
             .map_err(|error| error.to_string())?;
-        self.method.optimiser = saved.optimiser;
-        self.normalizer = saved.normalizer;
+        self.method.optimiser = saved.optimiser.into_owned();
+        self.normalizer = saved.normalizer.into_owned();
         self.rollout.resume_from(&saved.observations);
         self.rng = saved.rng;
-        self.counters = saved.counters;
+        self.counters = saved.counters.into_owned();
         Ok(())
     }
 }
