@@ -4,21 +4,32 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use epgt_hyper::Scheduler;
 use epgt_train::{Config, Progress};
+
+use crate::output;
 
 /// Between two plain lines of one run.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
+/// Columns and rows of a terminal that does not tell.
+const USUAL_SIZE: (usize, usize) = (80, 24);
+
 /// Shows how runs go.
 pub struct Display {
     mode: Mode,
-    names: Vec<String>,
-    /// The last line of each run that has begun.
+    /// What the line of each run begins with.
+    prefixes: Vec<String>,
+    /// The last line of each run that goes on.
     lines: Vec<Option<String>>,
+    /// Whether a run's last line has been shown.
+    finished: Vec<bool>,
     /// When each run last had a plain line.
     shown: Vec<Instant>,
     /// Lines of the live display that are on the screen.
     drawn: usize,
+    /// Whether the scheduler explores and learns, so that epsilon and memory mean something.
+    learns: bool,
 }
 
 #[derive(PartialEq)]
@@ -29,8 +40,8 @@ enum Mode {
 }
 
 impl Display {
-    /// A display for runs with these names.
-    pub fn new(quiet: bool, names: &[String]) -> Self {
+    /// A display for runs in these directories, all but for their seed of this configuration.
+    pub fn new(quiet: bool, directories: &[String], config: &Config) -> Self {
         let mode = match quiet {
             true => Mode::Quiet,
             false if std::io::stderr().is_terminal() => Mode::Live,
@@ -38,10 +49,12 @@ impl Display {
         };
         Self {
             mode,
-            names: names.to_vec(),
-            lines: vec![None; names.len()],
-            shown: vec![Instant::now(); names.len()],
+            prefixes: prefixes(directories),
+            lines: vec![None; directories.len()],
+            finished: vec![false; directories.len()],
+            shown: vec![Instant::now(); directories.len()],
             drawn: 0,
+            learns: !matches!(config.run.scheduler, Scheduler::Fixed | Scheduler::Random),
         }
     }
 
@@ -52,80 +65,96 @@ impl Display {
         }
         let run = &config.run;
         let size = config.hyper_space().map_or(0, |(space, _)| space.len());
-        let tuned: Vec<String> = config
-            .tune
-            .iter()
-            .map(|(name, grid)| format!("{name} ({grid})"))
-            .collect();
-        eprintln!(
-            "Training {} with {}, {} environments, {} steps. Scheduler {}: {}, |A| = {size}.",
+        let tuned = config.tune.iter().map(|(name, grid)| format!("{name} ({grid})"));
+        let scheduled = match run.scheduler {
+            Scheduler::Fixed => ".".to_string(),
+            _ => format!(": {}, |A| = {size}.", tuned.collect::<Vec<_>>().join(", ")),
+        };
+        output::note(&format!(
+            "Training {} with {}, {} environments, {} steps. Scheduler {}{scheduled}",
             run.task,
             run.algo.name(),
             run.n_envs,
             run.steps,
             run.scheduler.name(),
-            tuned.join(", ")
-        );
+        ));
     }
 
     /// Takes the progress of run `i`.
     pub fn update(&mut self, i: usize, progress: &Progress<'_>) {
         let finished = progress.steps >= progress.total_steps;
-        match self.mode {
-            Mode::Quiet => {}
-            Mode::Plain => {
-                if finished || self.shown[i].elapsed() >= PLAIN_EVERY {
-                    self.shown[i] = Instant::now();
-                    eprintln!("{}{}", self.prefix(i), line(progress, usize::MAX));
-                }
+        if self.mode == Mode::Quiet || self.finished[i] {
+            return;
+        }
+        self.finished[i] = finished;
+        if self.mode == Mode::Plain {
+            if finished || self.shown[i].elapsed() >= PLAIN_EVERY {
+                self.shown[i] = Instant::now();
+                output::note(&self.line(i, progress, usize::MAX));
             }
-            Mode::Live => {
-                let width = terminal_width();
-                let prefix = self.prefix(i);
-                self.lines[i] = Some(format!(
-                    "{prefix}{}",
-                    line(progress, width.saturating_sub(prefix.len()))
-                ));
-                self.redraw();
+            return;
+        }
+        let (columns, rows) = terminal_size();
+        // A line that fills its row makes some terminals begin another.
+        let line = self.line(i, progress, columns - 1);
+        let (above, live) = match finished {
+            true => (Some(line), None),
+            false => (None, Some(line)),
+        };
+        self.lines[i] = live;
+        self.redraw(above, rows - 1);
+    }
+
+    /// One line of at most `width` characters for run `i`: the most important parts first.
+    fn line(&self, i: usize, progress: &Progress<'_>, width: usize) -> String {
+        let mut text = self.prefixes[i].clone();
+        for (i, part) in parts(progress, self.learns).into_iter().enumerate() {
+            let gap = if i > 0 { "  " } else { "" };
+            if text.len() + gap.len() + part.len() > width {
+                break;
             }
+            text.push_str(gap);
+            text.push_str(&part);
         }
+        text
     }
 
-    /// Leaves the last state on the screen.
-    pub fn close(&mut self) {
-        self.drawn = 0;
-    }
-
-    /// The run's own part of its name where there are several.
-    fn prefix(&self, i: usize) -> String {
-        match self.names.len() {
-            1 => String::new(),
-            _ => format!("{} ", self.names[i].rsplit('/').next().unwrap_or(&self.names[i])),
-        }
-    }
-
-    fn redraw(&mut self) {
-        let mut text = String::new();
-        if self.drawn > 0 {
-            text.push_str(&format!("\x1b[{}A", self.drawn));
-        }
-        let lines: Vec<&String> = self.lines.iter().flatten().collect();
-        for line in &lines {
-            text.push_str("\x1b[2K");
+    /// Rewrites the lines of the runs that go on, as many as the terminal has `rows` for, below a line that stays.
+    fn redraw(&mut self, above: Option<String>, rows: usize) {
+        let live: Vec<&String> = self.lines.iter().flatten().take(rows).collect();
+        let mut text = match self.drawn {
+            0 => "\r".to_string(),
+            lines => format!("\x1b[{lines}A\r"),
+        };
+        for line in above.iter().chain(live.iter().copied()) {
             text.push_str(line);
-            text.push('\n');
+            text.push_str("\x1b[K\n");
         }
-        self.drawn = lines.len();
+        text.push_str("\x1b[J");
+        self.drawn = live.len();
         // A terminal that is gone must not stop the training.
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
 }
 
-/// One line of at most `width` characters: the most important parts first.
-fn line(progress: &Progress<'_>, width: usize) -> String {
+/// The last part of each directory, all of one width; nothing where there is only one run.
+fn prefixes(directories: &[String]) -> Vec<String> {
+    let names: Vec<&str> = directories
+        .iter()
+        .map(|path| path.rsplit('/').next().unwrap_or(path))
+        .collect();
+    let width = names.iter().map(|name| name.len()).max().unwrap_or(0);
+    match names.len() {
+        1 => vec![String::new()],
+        _ => names.iter().map(|name| format!("{name:width$}  ")).collect(),
+    }
+}
+
+/// What is told of a run, the most important first.
+fn parts(progress: &Progress<'_>, learns: bool) -> Vec<String> {
     let share = 100.0 * progress.steps as f64 / progress.total_steps.max(1) as f64;
     let mut parts = vec![
-        format!("{share:3.0}%"),
+        format!("{:3.0}%", share.floor()),
         format!("{} steps", short(progress.steps as f64)),
         format!("{}/s", short(progress.steps_per_second)),
         format!(
@@ -134,24 +163,14 @@ fn line(progress: &Progress<'_>, width: usize) -> String {
         ),
     ];
     parts.extend(progress.best_evaluation.map(|best| format!("best {best:.1}")));
-    parts.extend(
-        progress
-            .hyperparameters
-            .iter()
-            .map(|(name, value)| format!("{name} {value:.3e}")),
-    );
-    parts.push(format!("epsilon {:.2}", progress.epsilon));
-    parts.push(format!("memory {}", progress.memory));
-    parts.push(format!("{} left", duration(progress.seconds_left)));
-    let mut text = String::new();
-    for part in parts {
-        let more = if text.is_empty() { part } else { format!("  {part}") };
-        if text.len() + more.len() > width {
-            break;
-        }
-        text.push_str(&more);
+    let values = progress.hyperparameters.iter();
+    parts.extend(values.map(|(name, value)| format!("{name} {value:.3e}")));
+    if learns {
+        parts.push(format!("epsilon {:.2}", progress.epsilon));
+        parts.push(format!("memory {}", progress.memory));
     }
-    text
+    parts.push(format!("{} left", duration(progress.seconds_left)));
+    parts
 }
 
 fn short(x: f64) -> String {
@@ -170,15 +189,24 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// The terminal's width; `COLUMNS` wins, and 100 is assumed where nothing is known.
-fn terminal_width() -> usize {
-    let columns = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
-    columns.unwrap_or(100)
+/// Columns and rows of the terminal behind stderr, at least 2 of each.
+fn terminal_size() -> (usize, usize) {
+    let (columns, rows) = match terminal_size::terminal_size_of(std::io::stderr()) {
+        Some((width, height)) => (usize::from(width.0), usize::from(height.0)),
+        None => USUAL_SIZE,
+    };
+    (columns.max(2), rows.max(2))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn display(directories: &[&str]) -> Display {
+        let directories: Vec<String> = directories.iter().map(|name| name.to_string()).collect();
+        let config = Config::lay(&[]).unwrap();
+        Display::new(true, &directories, &config)
+    }
 
     fn progress() -> Progress<'static> {
         Progress {
@@ -197,13 +225,21 @@ mod tests {
     #[test]
     fn a_line_tells_steps_speed_return_hyperparameters_and_time_left() {
         assert_eq!(
-            line(&progress(), 200),
+            display(&["runs/a"]).line(0, &progress(), 200),
             " 25%  50k steps  312k/s  return 123.5  learning_rate 7.000e-4  epsilon 0.75  memory 42  1m15s left"
         );
     }
 
     #[test]
     fn a_narrow_terminal_gets_the_most_important_parts() {
-        assert_eq!(line(&progress(), 40), " 25%  50k steps  312k/s  return 123.5");
+        let display = display(&["runs/seed-9", "runs/seed-10"]);
+        assert_eq!(display.line(0, &progress(), 40), "seed-9    25%  50k steps  312k/s");
+    }
+
+    #[test]
+    fn a_run_that_has_not_ended_is_never_at_hundred_percent() {
+        let mut progress = progress();
+        progress.steps = 199_999;
+        assert_eq!(parts(&progress, true)[0], " 99%");
     }
 }

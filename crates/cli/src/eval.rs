@@ -7,6 +7,7 @@ use epgt_train::{BEST_POLICY, LAST_POLICY, evaluate, policy_file};
 
 use crate::Done;
 use crate::args::EvalArgs;
+use crate::output;
 
 /// Plays the policy and prints its returns.
 pub fn run(args: &EvalArgs) -> Result<Done, String> {
@@ -21,7 +22,7 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
     let returns = &evaluation.returns;
     let interval = statistics::bootstrap_interval(returns, statistics::RESAMPLES, 0);
     let (mean, deviation) = (statistics::mean(returns), statistics::standard_deviation(returns));
-    if args.json {
+    let text = if args.json {
         let report = serde_json::json!({
             "task": policy.task,
             "policy": path,
@@ -34,15 +35,16 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
             "max_return": returns.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             "mean_length": evaluation.mean_length(),
         });
-        println!("{report}");
+        format!("{report}\n")
     } else {
-        println!(
-            "{}: return {mean:.2} +- {deviation:.2} over {} episodes, 95% interval {interval:.2}, mean length {:.1}",
+        format!(
+            "{}: return {mean:.2} +- {deviation:.2} over {} episodes, 95% interval {interval:.2}, mean length {:.1}\n",
             policy.task,
             args.episodes,
             evaluation.mean_length()
-        );
-    }
+        )
+    };
+    output::print(&text)?;
     Ok(Done::Completely)
 }
 

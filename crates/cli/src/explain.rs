@@ -1,9 +1,36 @@
-//! placeholder
+//! `epgt explain`: what the hyper-agent saw, which remembered moments it leaned on, how much each weighed, what it chose, and
+//! what came of it. Everything is read from the run's own files: `config.toml`, `decisions.csv` and `metrics.csv`.
+
+mod log;
+mod moment;
+mod numbers;
+mod overview;
+mod schedule;
 
 use crate::Done;
 use crate::args::ExplainArgs;
+use crate::output;
+use log::RunLog;
 
-/// placeholder
-pub fn run(_args: &ExplainArgs) -> Result<Done, String> {
+/// Prints an overview of a run's decisions, or one decision in full.
+pub fn run(args: &ExplainArgs) -> Result<Done, String> {
+    let log = RunLog::read(&args.run)?;
+    let text = match args.update {
+        None => overview::text(&log),
+        Some(update) => {
+            if update >= log.updates {
+                return Err(format!(
+                    "update {update} is beyond the run in {}; {}",
+                    args.run.display(),
+                    match log.updates {
+                        0 => "it has made none yet".to_string(),
+                        updates => format!("its last one is {}", updates - 1),
+                    }
+                ));
+            }
+            moment::at_update(&log, update)
+        }
+    };
+    output::print(&text)?;
     Ok(Done::Completely)
 }

@@ -6,6 +6,7 @@ mod display;
 mod eval;
 mod experiment;
 mod explain;
+mod output;
 mod tasks;
 mod train;
 
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
         Ok(Done::Completely) => ExitCode::SUCCESS,
         Ok(Done::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(sentence) => {
-            eprintln!("epgt: {sentence}");
+            output::note(&format!("epgt: {sentence}"));
             ExitCode::FAILURE
         }
     }

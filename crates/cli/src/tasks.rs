@@ -5,13 +5,15 @@ use epgt_report::text_table::TextTable;
 
 use crate::Done;
 use crate::args::TasksArgs;
+use crate::output;
 
 /// Lists the tasks or describes one.
 pub fn run(args: &TasksArgs) -> Result<Done, String> {
-    match &args.task {
-        None => print!("{}", list()),
-        Some(id) => print!("{}", describe(epgt_envs::find(id).map_err(|error| error.to_string())?)),
-    }
+    let text = match &args.task {
+        None => list(),
+        Some(id) => describe(epgt_envs::find(id).map_err(|error| error.to_string())?),
+    };
+    output::print(&text)?;
     Ok(Done::Completely)
 }
 

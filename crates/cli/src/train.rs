@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use epgt_train::{Assignment, Config, Run, RunEnd, RunError, RunResult};
+use epgt_train::{Assignment, CONFIG, Config, Run, RunEnd, RunError, RunResult};
 
 use crate::Done;
 use crate::args::TrainArgs;
 use crate::display::Display;
+use crate::output;
 
 /// Trains one seed or several.
 pub fn run(args: &TrainArgs) -> Result<Done, String> {
@@ -23,7 +24,7 @@ pub fn run(args: &TrainArgs) -> Result<Done, String> {
     }
     let assignments = assignments(args)?;
     if args.print_config {
-        print!("{}", Config::lay(&assignments)?.to_toml());
+        output::print(&Config::lay(&assignments)?.to_toml())?;
         return Ok(Done::Completely);
     }
     if !assignments.iter().any(|assignment| assignment.key == "task") {
@@ -84,7 +85,8 @@ fn fresh_directory(config: &Config) -> PathBuf {
 fn assignments(args: &TrainArgs) -> Result<Vec<Assignment>, String> {
     let mut list = Vec::new();
     if let Some(path) = &args.config {
-        let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("cannot read {}: {}", path.display(), output::reason(&error)))?;
         list.extend(Config::read_toml(&text).map_err(|error| format!("{}: {error}", path.display()))?);
     }
     let flags = [
@@ -115,12 +117,22 @@ fn assignments(args: &TrainArgs) -> Result<Vec<Assignment>, String> {
     Ok(list)
 }
 
+fn is_taken(job: &Job, force: bool) -> bool {
+    job.config.is_some() && !force && job.directory.join(CONFIG).exists()
+}
+
 /// Runs the jobs, as many at a time as there are threads, and reports them in order.
 fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let threads = args.threads.unwrap_or_else(cores).clamp(1, jobs.len());
     let stop = stop_on_ctrl_c()?;
-    // All runs are set up before any starts, so that a refusal costs nothing.
+    // All runs are set up before any starts, and none where one would be refused, so that a refusal costs nothing.
+    if let Some(taken) = jobs.iter().find(|job| is_taken(job, args.force)) {
+        return Err(format!(
+            "{} already holds a run; resume it with --resume, choose another --out, or replace it with --force",
+            taken.directory.display()
+        ));
+    }
     let mut runs = Vec::new();
     for job in &jobs {
         let run = match &job.config {
@@ -129,11 +141,13 @@ fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
         };
         runs.push(Mutex::new(Some(run.map_err(|RunError(sentence)| sentence)?)));
     }
+    let config = match lock(&runs[0]).as_ref() {
+        Some(run) => run.config().clone(),
+        None => return Err("there is nothing to train".to_string()),
+    };
     let names: Vec<String> = jobs.iter().map(|job| job.directory.display().to_string()).collect();
-    let display = Mutex::new(Display::new(args.quiet, &names));
-    if let Some(run) = lock(&runs[0]).as_ref() {
-        lock(&display).announce(run.config());
-    }
+    let display = Mutex::new(Display::new(args.quiet, &names, &config));
+    lock(&display).announce(&config);
     let next = AtomicUsize::new(0);
     let ends: Vec<Mutex<Option<Result<RunEnd, RunError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     std::thread::scope(|scope| {
@@ -151,48 +165,50 @@ fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
             });
         }
     });
-    lock(&display).close();
     let ends: Vec<_> = ends.iter().map(|end| lock(end).take()).collect();
     report(args, &jobs, ends)
 }
 
 fn report(args: &TrainArgs, jobs: &[Job], ends: Vec<Option<Result<RunEnd, RunError>>>) -> Result<Done, String> {
-    let mut done = Done::Completely;
+    let mut done = Ok(Done::Completely);
     let mut results: Vec<RunResult> = Vec::new();
     for (job, end) in jobs.iter().zip(ends) {
         let directory = job.directory.display();
-        match end {
+        let interruption = match end {
             Some(Ok(RunEnd::Finished(result))) => {
                 if !args.json && !args.quiet {
-                    println!("{}", summary(&result, &job.directory));
+                    output::print(&summary(&result, &job.directory))?;
                 }
                 results.push(result);
+                continue;
+            }
+            Some(Err(RunError(sentence))) => {
+                // One failure is told, and what became of the other seeds as well.
+                done = done.and(Err(sentence));
+                continue;
             }
             Some(Ok(RunEnd::Interrupted { steps })) => {
-                eprintln!("Stopped at {steps} steps and saved. Go on with: epgt train --resume {directory}");
-                done = Done::Interrupted;
+                format!("Stopped at {steps} steps and saved. Go on with: epgt train --resume {directory}")
             }
-            Some(Err(RunError(sentence))) => return Err(sentence),
-            None => {
-                eprintln!("Not started. Start it with: epgt train --resume {directory}");
-                done = Done::Interrupted;
-            }
-        }
+            None => format!("Not started. Start it with: epgt train --resume {directory}"),
+        };
+        output::note(&interruption);
+        done = done.map(|_| Done::Interrupted);
     }
-    if args.json && matches!(done, Done::Completely) {
+    if args.json && matches!(done, Ok(Done::Completely)) {
         let text = match results.as_slice() {
             [one] => serde_json::to_string(one),
             all => serde_json::to_string(&serde_json::json!({ "runs": all })),
         };
-        println!("{}", text.map_err(|error| error.to_string())?);
+        output::print(&format!("{}\n", text.map_err(|error| error.to_string())?))?;
     }
-    Ok(done)
+    done
 }
 
 fn summary(result: &RunResult, directory: &Path) -> String {
     let number = |x: Option<f64>| x.map_or("none yet".to_string(), |x| format!("{x:.2}"));
     format!(
-        "{} seed {}: {} steps in {:.1} s ({:.0}/s), last 100 episodes {}, best evaluation {}\n  {}",
+        "{} seed {}: {} steps in {:.1} s ({:.0}/s), last 100 episodes {}, best evaluation {}\n  {}\n",
         result.task,
         result.seed,
         result.steps,

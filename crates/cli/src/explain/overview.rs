@@ -1,0 +1,242 @@
+//! A run's decisions at a glance: how often each value was chosen, what followed, whether the choice mattered at all.
+
+use std::fmt::Write;
+
+use epgt_hyper::{ActionValues, Choice, Decision, Hold, OutcomeKind, Scheduler, Transform, Window};
+use epgt_report::text_table::TextTable;
+
+use super::log::RunLog;
+use super::numbers::{column, counted, short};
+use super::{moment, schedule};
+
+/// The overview, in words and small tables.
+pub fn text(log: &RunLog) -> String {
+    let run = &log.config.run;
+    let mut text = format!(
+        "{} with {}, seed {}: {} policy updates of {}.\nScheduler {}: {}.\n",
+        run.task,
+        run.algo.name(),
+        run.seed,
+        log.updates,
+        log.config.total_updates(),
+        run.scheduler.name(),
+        what_it_does(run.scheduler)
+    );
+    if log.space.axes().is_empty() {
+        return text + "Nothing is scheduled: [tune] in its configuration is empty.\n";
+    }
+    if run.scheduler == Scheduler::Fixed {
+        let values = log
+            .decisions
+            .last()
+            .map_or(&log.last_values, |decision| &decision.values);
+        return text + &format!("In force throughout: {}.\n", moment::assignment(log, values));
+    }
+    for axis in log.space.axes() {
+        let values: Vec<String> = axis.values.iter().map(|&value| short(value)).collect();
+        let (values, default) = (values.join(", "), short(axis.default));
+        let _ = writeln!(
+            text,
+            "It schedules {} among {values}; the default is {default}.",
+            axis.name
+        );
+    }
+    if log.decisions.is_empty() {
+        return text + "No decision has an outcome yet.\n";
+    }
+    text += &how_often(log);
+    for axis in 0..log.space.axes().len() {
+        text += &by_value(log, axis);
+    }
+    text += &whether_it_matters(log);
+    let latest = log
+        .decisions
+        .iter()
+        .rposition(|decision| decision.choice == Choice::Greedy);
+    if let Some(position) = latest {
+        text += "\nThe latest decision that was not random\n\n";
+        text += &moment::text(log, position, None);
+        text += "\nAny other: epgt explain DIR --update N\n";
+    }
+    text
+}
+
+fn what_it_does(scheduler: Scheduler) -> &'static str {
+    match scheduler {
+        Scheduler::Epgt => {
+            "recalls the moments of training most like the present one and takes the choice that did best there"
+        }
+        Scheduler::Fixed => "keeps the values it was given; there is no memory and nothing is decided",
+        Scheduler::Random => "draws every choice at random; there is no memory and nothing is learned",
+        Scheduler::Bandit => "takes the choice with the best average so far, whatever the moment; there is no memory",
+        Scheduler::Dqn => {
+            "takes the choice that a network, trained on earlier decisions, rates best in the present moment"
+        }
+    }
+}
+
+fn how_often(log: &RunLog) -> String {
+    let hyper = &log.config.hyper;
+    let all = log.decisions.len();
+    let greedy = log
+        .decisions
+        .iter()
+        .filter(|decision| decision.choice == Choice::Greedy)
+        .count();
+    let share = |count: usize| 100.0 * count as f64 / all as f64;
+    let hold = match hyper.hold {
+        Hold::Updates(1) => "one for every update".to_string(),
+        Hold::Updates(updates) => format!("each kept for {updates} updates"),
+        Hold::Phase => "each kept for an update phase".to_string(),
+    };
+    let outcome = match hyper.outcome {
+        OutcomeKind::Discounted => "mean discounted return",
+        OutcomeKind::RewardRate => "mean reward per environment step",
+        OutcomeKind::Episode => "mean return of the episodes that ended",
+    };
+    let window = match hyper.window {
+        Window::Last => "in the rollout after its last update",
+        Window::Mean => "over the rollouts that followed its updates",
+    };
+    let transform = match hyper.transform {
+        Transform::Raw => "that outcome as it is",
+        Transform::Improvement => "the outcome's change since the update phase before",
+        Transform::Detrended => "the outcome's distance from its recent trend",
+    };
+    format!(
+        "\n{}, {hold}: {greedy} greedy ({:.0}%), {} random ({:.0}%).\n\
+         Outcome of an update phase: {outcome} {window}.\nHyper-return, which is learned: {transform}.\n",
+        counted(all, "decision", "decisions"),
+        share(greedy),
+        all - greedy,
+        share(all - greedy)
+    )
+}
+
+/// What followed each value of a hyperparameter, and when it was in force.
+fn by_value(log: &RunLog, axis: usize) -> String {
+    let (space, name) = (&log.space, log.space.axes()[axis].name.as_str());
+    let values = &space.axes()[axis].values;
+    let mut table = TextTable::new(&[name, "chosen", "share", "hyper-return", "improvement", "last at update"]);
+    let with = |index: usize| {
+        log.decisions
+            .iter()
+            .filter(move |decision| space.index(decision.action, axis) == index)
+    };
+    let mean = |index: usize, of: fn(&Decision) -> f32| {
+        let sum: f64 = with(index).map(|decision| f64::from(of(decision))).sum();
+        sum / with(index).count() as f64
+    };
+    let (hyper_return, improvement) = (
+        |decision: &Decision| decision.hyper_return,
+        |decision: &Decision| decision.improvement,
+    );
+    let returns: Vec<f64> = (0..values.len()).map(|index| mean(index, hyper_return)).collect();
+    let improvements: Vec<f64> = (0..values.len()).map(|index| mean(index, improvement)).collect();
+    let (show_return, show_improvement) = (column(returns.iter().copied()), column(improvements.iter().copied()));
+    for (index, &value) in values.iter().enumerate() {
+        let count = with(index).count();
+        let last = with(index)
+            .last()
+            .map_or("-".to_string(), |decision| decision.update.to_string());
+        table.row(&[
+            &short(value),
+            &count.to_string(),
+            &format!("{:.0}%", 100.0 * count as f64 / log.decisions.len() as f64),
+            &show_return(returns[index]),
+            &show_improvement(improvements[index]),
+            &last,
+        ]);
+    }
+    let mut text = format!("\n{name}: how often each value was chosen, and the mean of what followed\n\n");
+    text += &table.plain();
+    let _ = writeln!(text, "\n{name} over training (a full block: in force all the time)\n");
+    text + &schedule::picture(log, axis)
+}
+
+/// The F statistic and the correlations, with what each means.
+fn whether_it_matters(log: &RunLog) -> String {
+    let mut tried: Vec<usize> = log.decisions.iter().map(|decision| decision.action).collect();
+    let decisions = tried.len();
+    tried.sort_unstable();
+    tried.dedup();
+    let mut text = String::from("\nDid the choice matter?\n");
+    let mut outcomes = log.decisions.iter().map(|decision| decision.outcome);
+    let first = outcomes.next().unwrap_or(f32::NAN);
+    if outcomes.all(|outcome| outcome == first) {
+        let _ = writeln!(
+            text,
+            "  It cannot be told: every outcome was {}, whatever was chosen. Another hyper.outcome may tell more.",
+            short(f64::from(first))
+        );
+        return text;
+    }
+    let _ = writeln!(text, "  {}", f_sentence(log.f_statistic, tried.len(), decisions));
+    for (axis, correlation) in log.space.axes().iter().zip(&log.correlations) {
+        let _ = writeln!(
+            text,
+            "  {}: {}",
+            axis.name,
+            correlation_sentence(*correlation, decisions)
+        );
+    }
+    if log.config.hyper.action_values == ActionValues::Joint && log.space.axes().len() > 1 {
+        let _ = writeln!(text, "  (F is over the {} joint choices that were tried.)", tried.len());
+    }
+    text
+}
+
+/// What an F statistic over so many groups and decisions says. Where the choice does not matter, F lies within two deviations
+/// of its mean 19 times out of 20 (moments of the F distribution).
+fn f_sentence(f: Option<f64>, groups: usize, decisions: usize) -> String {
+    let (between, within) = (groups as f64 - 1.0, decisions as f64 - groups as f64);
+    let Some(f) = f.filter(|_| between >= 1.0 && within > 4.0) else {
+        return "F cannot be told yet: too few decisions.".to_string();
+    };
+    let mean = within / (within - 2.0);
+    let variance = 2.0 * mean * mean * (between + within - 2.0) / (between * (within - 4.0));
+    let chance = mean + 2.0 * variance.sqrt();
+    match f > chance {
+        true => {
+            format!("F = {f:.2}: the choice shows in the improvement that followed (chance alone reaches {chance:.1}).")
+        }
+        false => {
+            format!("F = {f:.2}: the choice explains nothing that chance would not (chance alone reaches {chance:.1}).")
+        }
+    }
+}
+
+fn correlation_sentence(correlation: Option<f64>, decisions: usize) -> String {
+    let Some(r) = correlation else {
+        return "no correlation can be told yet.".to_string();
+    };
+    // Two standard errors of the correlation of unrelated numbers.
+    let chance = 2.0 / (decisions.max(1) as f64).sqrt();
+    let meaning = match r {
+        r if r > chance => "larger values were followed by more improvement",
+        r if r < -chance => "larger values were followed by less improvement",
+        _ => "neither larger nor smaller values were followed by more improvement",
+    };
+    format!("correlation {r:+.2} with the improvement: {meaning} (chance alone reaches {chance:.2}).")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_f_near_one_is_chance_and_a_large_one_is_not() {
+        assert!(f_sentence(Some(1.05), 5, 250).contains("explains nothing"));
+        assert!(f_sentence(Some(1.05), 5, 250).starts_with("F = 1.05"));
+        assert!(f_sentence(Some(5.2), 5, 250).contains("shows in the improvement"));
+        assert!(f_sentence(Some(5.2), 5, 6).contains("too few"));
+        assert!(f_sentence(None, 5, 250).contains("too few"));
+    }
+
+    #[test]
+    fn a_correlation_counts_where_chance_would_not_reach_it() {
+        assert!(correlation_sentence(Some(0.05), 400).contains("neither"));
+        assert!(correlation_sentence(Some(0.15), 400).contains("more improvement"));
+        assert!(correlation_sentence(Some(-0.15), 400).contains("less improvement"));
+    }
+}

@@ -1,0 +1,302 @@
+//! Whatever a user gets wrong, or a disk or another program spoils, is answered by one sentence that says what to do; nothing
+//! that was there before is touched.
+
+mod common;
+
+use common::{Place, assert_same_files, files};
+
+const SHORT: &[&str] = &["--steps", "4000"];
+
+/// Tries to train with these arguments, and checks that no run is begun.
+fn refused(arguments: &[&str], parts: &[&str]) {
+    let place = Place::new();
+    let mut all = vec!["train"];
+    all.extend(arguments);
+    if !arguments.contains(&"--out") {
+        all.extend(["--out", "run"]);
+    }
+    place.run(&all).is_refused_with(parts);
+    assert!(!place.path("run").exists(), "{arguments:?} left a directory behind");
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_nearest_known_one() {
+    refused(&["CartPol"], &["unknown task 'CartPol'", "did you mean 'CartPole-v1'?"]);
+    refused(&["CartPole-v1", "--algo", "ac2"], &["'ac2'", "did you mean 'a2c'?"]);
+    refused(
+        &["CartPole-v1", "--scheduler", "bandid"],
+        &["'bandid'", "did you mean 'bandit'?"],
+    );
+    refused(
+        &["CartPole-v1", "--preset", "papr"],
+        &["'papr'", "did you mean 'paper'?"],
+    );
+    refused(
+        &["CartPole-v1", "--tune", "learning_rat=paper:5"],
+        &["'learning_rat'", "did you mean 'learning_rate'?"],
+    );
+    refused(
+        &["CartPole-v1", "--set", "hyper.hol=3"],
+        &["'hyper.hol'", "did you mean 'hyper.hold'?"],
+    );
+    refused(
+        &["CartPole-v1", "--set", "gama=0.9"],
+        &["'gama'", "did you mean 'a2c.gamma'?"],
+    );
+    let place = Place::new();
+    place.write("settings.toml", "task = \"CartPole-v1\"\n[hyper]\nneighbors = 5\n");
+    place
+        .run(&["train", "--config", "settings.toml", "--out", "run"])
+        .is_refused_with(&["'hyper.neighbors'", "did you mean 'hyper.neighbours'?"]);
+    place
+        .run(&["tasks", "Pendulum"])
+        .is_refused_with(&["did you mean 'Pendulum-v1'?"]);
+}
+
+#[test]
+fn impossible_values_are_answered_with_the_reason() {
+    let cases: [(&[&str], &str); 12] = [
+        (&["--set", "a2c.learning_rate=-1e-3"], "learning_rate = -0.001"),
+        (&["--set", "a2c.learning_rate=nan"], "learning_rate"),
+        (&["--n-envs", "0"], "at least one environment"),
+        (&["--n-envs=-3"], "n_envs = -3 cannot be used"),
+        (&["--seeds", "0"], "--seeds 0"),
+        (&["--tune", "learning_rate=paper:4"], "B = 4 is even"),
+        (&["--tune", "gamma=0.9:1.5"], "gamma = 1.5"),
+        (&["--steps", "10"], "less than one rollout"),
+        (&["--steps", "many"], "steps = many cannot be used"),
+        (&["--set", "eval_episodes=0"], "eval_episodes = 0"),
+        (&["--set", "hyper.write_rate=2"], "hyper.write_rate = 2"),
+        (&["--set", "hyper.hold=never"], "hyper.hold = never"),
+    ];
+    for (arguments, part) in cases {
+        refused(&[&["CartPole-v1"], arguments].concat(), &[part]);
+    }
+}
+
+#[test]
+fn malformed_text_is_answered_with_the_right_form() {
+    refused(&["CartPole-v1", "--tune", "learning_rate"], &["NAME=VALUES"]);
+    refused(
+        &["CartPole-v1", "--tune", "learning_rate=fast"],
+        &["'fast'", "not a number"],
+    );
+    refused(&["CartPole-v1", "--tune", "learning_rate=log:1e-4:7"], &["LOW..HIGH:B"]);
+    refused(&["CartPole-v1", "--set", "hyper.hold"], &["KEY=VALUE"]);
+    refused(&[], &["which task?"]);
+    let place = Place::new();
+    place.write("broken.toml", "task = \"CartPole-v1\"\nsteps = \n");
+    let broken = place.run(&["train", "--config", "broken.toml", "--out", "run"]);
+    broken.is_refused_with(&["broken.toml", "line 2", "not valid TOML"]);
+    let missing = place.run(&["train", "--config", "nothing.toml", "--out", "run"]);
+    missing.is_refused_with(&["cannot read nothing.toml"]);
+}
+
+#[test]
+fn a_flag_that_does_not_exist_is_the_command_lines_own_error() {
+    let place = Place::new();
+    let ended = place.run(&["train", "CartPole-v1", "--sceduler", "epgt"]);
+    assert_eq!(ended.code, Some(2));
+    assert!(ended.stderr.contains("--scheduler"), "{}", ended.stderr);
+    assert_eq!(ended.stdout, "");
+}
+
+#[test]
+fn an_existing_run_is_not_replaced_unless_it_is_said() {
+    let place = Place::new();
+    let run = place.train("run", SHORT);
+    let before = files(&run);
+    let again = ["train", "CartPole-v1", "--steps", "4000", "--out", "run"];
+    place
+        .run(&again)
+        .is_refused_with(&["run already holds a run", "--resume", "--force"]);
+    assert_same_files(&before, &files(&run));
+    // A mistake beside --force must not cost the run either.
+    let mistaken = ["train", "CartPole-v1", "--steps", "1", "--out", "run", "--force"];
+    place.run(&mistaken).is_refused_with(&["less than one rollout"]);
+    assert_same_files(&before, &files(&run));
+    assert_eq!(place.run(&[&again[..], &["--force", "--quiet"]].concat()).code, Some(0));
+}
+
+#[test]
+fn one_existing_seed_stops_all_seeds_before_any_begins() {
+    let place = Place::new();
+    place.train("seeds/seed-1", SHORT);
+    let ended = place.run(&[
+        "train",
+        "CartPole-v1",
+        "--steps",
+        "4000",
+        "--seeds",
+        "3",
+        "--out",
+        "seeds",
+    ]);
+    ended.is_refused_with(&["seeds/seed-1 already holds a run"]);
+    assert!(!place.path("seeds/seed-0").exists());
+}
+
+#[test]
+fn what_cannot_be_a_run_is_not_resumed() {
+    let place = Place::new();
+    place
+        .run(&["train", "--resume", "nowhere"])
+        .is_refused_with(&["nowhere is not a run directory"]);
+    std::fs::create_dir(place.path("empty")).unwrap();
+    place
+        .run(&["train", "--resume", "empty"])
+        .is_refused_with(&["empty is not a run directory"]);
+    assert!(files(&place.path("empty")).is_empty());
+    place.write("file", "text");
+    place
+        .run(&["train", "--resume", "file"])
+        .is_refused_with(&["file is not a run directory"]);
+    place
+        .run(&["train", "CartPole-v1", "--out", "file"])
+        .is_refused_with(&["file"]);
+}
+
+#[test]
+fn a_damaged_checkpoint_is_refused_and_left_alone() {
+    let place = Place::new();
+    let run = place.train("run", SHORT);
+    let checkpoint = run.join("checkpoint.bin");
+    let good = std::fs::read(&checkpoint).unwrap();
+    let mut flipped = good.clone();
+    flipped[good.len() / 2] ^= 1;
+    let mut newer = good.clone();
+    newer[8] = 99;
+    let cases: [(&[u8], &str); 6] = [
+        (&good[..good.len() / 2], "truncated"),
+        (&good[..4], "truncated"),
+        (b"", "truncated"),
+        (&flipped, "altered"),
+        (
+            b"a shopping list, long enough to be taken for something",
+            "not a checkpoint",
+        ),
+        (&newer, "format 99"),
+    ];
+    for (content, part) in cases {
+        std::fs::write(&checkpoint, content).unwrap();
+        let before = files(&run);
+        let ended = place.run(&["train", "--resume", "run"]);
+        ended.is_refused_with(&["checkpoint.bin", part]);
+        assert_same_files(&before, &files(&run));
+    }
+}
+
+#[test]
+fn an_edited_configuration_is_not_resumed() {
+    let place = Place::new();
+    let run = place.train("run", SHORT);
+    let config = std::fs::read_to_string(run.join("config.toml")).unwrap();
+    std::fs::write(run.join("config.toml"), config.replace("gamma = 0.99", "gamma = 0.9")).unwrap();
+    let before = files(&run);
+    let ended = place.run(&["train", "--resume", "run"]);
+    ended.is_refused_with(&["config.toml has changed since the checkpoint", "--config"]);
+    assert_same_files(&before, &files(&run));
+    std::fs::write(run.join("config.toml"), config.replace("gamma = 0.99", "gamma = ")).unwrap();
+    place
+        .run(&["train", "--resume", "run"])
+        .is_refused_with(&["config.toml", "not valid TOML"]);
+}
+
+#[test]
+fn a_missing_or_damaged_policy_is_not_played() {
+    let place = Place::new();
+    let run = place.train("run", SHORT);
+    std::fs::create_dir(place.path("empty")).unwrap();
+    place
+        .run(&["eval", "empty"])
+        .is_refused_with(&["empty holds no policy"]);
+    place
+        .run(&["eval", "nowhere"])
+        .is_refused_with(&["nowhere holds no policy"]);
+    place
+        .run(&["eval", "run", "--episodes", "0"])
+        .is_refused_with(&["--episodes 0"]);
+    let good = std::fs::read(run.join("best.safetensors")).unwrap();
+    let mut giant = good.clone();
+    giant[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+    for content in [&good[..good.len() / 2], &good[..3], b"not a policy at all", &giant, b""] {
+        std::fs::write(run.join("best.safetensors"), content).unwrap();
+        let ended = place.run(&["eval", "run"]);
+        ended.is_refused_with(&["best.safetensors is not a policy of this program"]);
+    }
+}
+
+#[test]
+fn explain_names_what_it_cannot_read() {
+    let place = Place::new();
+    let run = place.train("run", &["--steps", "40000"]);
+    place
+        .run(&["explain", "nowhere"])
+        .is_refused_with(&["nowhere is not a run directory"]);
+    place
+        .run(&["explain", "run", "--update", "1000"])
+        .is_refused_with(&["update 1000 is beyond", "last one is 999"]);
+    let decisions = run.join("decisions.csv");
+    let good = std::fs::read_to_string(&decisions).unwrap();
+    let line = good.lines().nth(1).unwrap().to_string();
+    let damages = [
+        (good.replacen("random", "rndom", 1), "'rndom'"),
+        (
+            good.replacen("decision,update", "decision,updat", 1),
+            "lacks the column 'update'",
+        ),
+        (good.replacen(&line, &format!("{line},1"), 1), "line 2"),
+        (good.replacen("\n0,0,", "\n0,x,", 1), "'x'"),
+        (
+            good.replacen("\n0,0,", "\n0,-5,", 1),
+            "no whole number in column 'update'",
+        ),
+        (good.replacen(',', ";", 5), "fields"),
+        (String::new(), "no header"),
+        (format!("{good}{line}\n"), "does not come after"),
+        (good.replacen("0.0007,", "0.123,", 1), "learning_rate = 0.123"),
+    ];
+    for (text, part) in damages {
+        assert_ne!(text, good);
+        std::fs::write(&decisions, text).unwrap();
+        place.run(&["explain", "run"]).is_refused_with(&["decisions.csv", part]);
+    }
+    std::fs::write(&decisions, good).unwrap();
+    std::fs::remove_file(run.join("metrics.csv")).unwrap();
+    place.run(&["explain", "run"]).is_refused_with(&["metrics.csv"]);
+}
+
+#[test]
+fn a_full_disk_ends_a_run_with_a_sentence_and_the_last_checkpoint_goes_on() {
+    let place = Place::new();
+    let arguments = "CartPole-v1 --steps 200000 --quiet --set checkpoint_interval=10000 --set log_interval=200";
+    let whole = place.bash(&format!("$EPGT train {arguments} --out whole"));
+    assert_eq!(whole.code, Some(0), "{whole:?}");
+    // No file may grow beyond 150 KB: the metrics of the first checkpoints fit, those of the whole run do not.
+    let full = place.bash(&format!(
+        "ulimit -f 150; trap '' XFSZ; exec $EPGT train {arguments} --out run"
+    ));
+    full.is_refused_with(&["cannot write run/", "file too large", "intact"]);
+    let resumed = place.run(&["train", "--resume", "run", "--quiet"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    common::assert_same_run(&place.path("whole"), &place.path("run"));
+}
+
+#[test]
+fn output_that_cannot_be_written_is_told_and_a_reader_that_leaves_is_no_fault() {
+    let place = Place::new();
+    place.train("run", SHORT);
+    for command in [
+        "tasks",
+        "eval run --episodes 1",
+        "explain run",
+        "train CartPole-v1 --print-config",
+    ] {
+        let full = place.bash(&format!("$EPGT {command} > /dev/full"));
+        full.is_refused_with(&["cannot write the output: no space left on device"]);
+        let closed = place.bash(&format!("set -o pipefail; $EPGT {command} | true"));
+        assert_eq!((closed.code, closed.stderr.as_str()), (Some(0), ""), "{command}");
+    }
+    let unheard = place.bash("$EPGT train CartPole-v1 --steps 4000 --out unheard 2> /dev/full");
+    assert_eq!(unheard.code, Some(0), "{unheard:?}");
+}
