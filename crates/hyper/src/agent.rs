@@ -2,7 +2,7 @@
 //! updated policy earns (paper, Algorithm 1).
 //!
 //! Everything that the schedulers share is told here once: when a decision is due, who is asked, how it explores, and when
-//! credit comes. What sets them apart is their [`Mind`]: how they value hyper-actions and learn from hyper-returns.
+//! credit comes. What sets them apart, how they value hyper-actions and learn from hyper-returns, is their [`Mind`].
 
 use std::borrow::Cow;
 
@@ -10,13 +10,11 @@ use epgt_nn::{Parameters, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use crate::bandit::Bandit;
 use crate::credit::{Credit, Outcome, Verdict};
 use crate::decision::{Choice, Decision};
-use crate::dqn::{Dqn, DqnState};
-use crate::encoder::{Encoder, SavedEncoder};
-use crate::memory::{EpisodicMemory, Writing};
-use crate::settings::{ActionValues, EncoderKind, FixedAt, Hold, HyperSettings, Moves, Scheduler};
+use crate::encoder::Encoder;
+use crate::mind::{Mind, SavedMind};
+use crate::settings::{ActionValues, FixedAt, Hold, HyperSettings, Moves, Scheduler};
 use crate::signal::Signal;
 use crate::space::HyperSpace;
 
@@ -52,18 +50,6 @@ pub struct Insight {
     pub correlations: Vec<Option<f64>>,
     /// The verdict on the last update phase.
     pub verdict: Option<Verdict>,
-}
-
-/// How a scheduler values hyper-actions.
-#[derive(Debug)]
-enum Mind {
-    Fixed,
-    Random,
-    /// One bandit per group of values.
-    Bandit(Vec<Bandit>),
-    /// One memory per group of values.
-    Episodic(Box<Encoder>, Vec<EpisodicMemory>),
-    Dqn(Box<Encoder>, Box<Dqn>),
 }
 
 /// Schedules hyperparameters. The trainer calls [`choose`](Self::choose) before every policy update and
@@ -122,14 +108,6 @@ pub struct SavedAgent<'a> {
     mind: SavedMind<'a>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-enum SavedMind<'a> {
-    Mindless,
-    Bandit(Cow<'a, [Bandit]>),
-    Episodic(Box<SavedEncoder<'a>>, Cow<'a, [EpisodicMemory]>),
-    Dqn(Box<SavedEncoder<'a>>, Cow<'a, DqnState>),
-}
-
 impl HyperAgent {
     /// A hyper-agent for networks with tensors of these shapes, in a run of `total_updates` policy updates.
     pub fn new(
@@ -144,23 +122,7 @@ impl HyperAgent {
             ActionValues::Joint => vec![space.len()],
             ActionValues::Factored => space.axes().iter().map(|axis| axis.values.len()).collect(),
         };
-        let mind = match scheduler {
-            Scheduler::Fixed => Mind::Fixed,
-            Scheduler::Random => Mind::Random,
-            Scheduler::Bandit => Mind::Bandit(groups.iter().map(|&size| Bandit::new(size)).collect()),
-            Scheduler::Epgt => {
-                let encoder = Encoder::new(&settings, shapes, seed);
-                let capacity = memory_capacity(&settings, total_updates);
-                let memory = |&size: &usize| EpisodicMemory::new(capacity, encoder.key_dim(), size);
-                let memories = groups.iter().map(memory).collect();
-                Mind::Episodic(Box::new(encoder), memories)
-            }
-            Scheduler::Dqn => {
-                let encoder = Encoder::new(&settings, shapes, seed);
-                let dqn = Dqn::new(&settings, encoder.key_dim(), &groups, seed);
-                Mind::Dqn(Box::new(encoder), Box::new(dqn))
-            }
-        };
+        let mind = Mind::new(scheduler, &settings, &groups, shapes, total_updates, seed);
         let values = match (scheduler, settings.fixed_at) {
             (Scheduler::Fixed, FixedAt::Min) => space.axes().iter().map(|axis| axis.values[0]).collect(),
             (Scheduler::Fixed, FixedAt::Max) => space
@@ -205,7 +167,8 @@ impl HyperAgent {
 
     /// Before an update step: looks at the training context and answers with the values of the next update.
     pub fn choose(&mut self, context: &TrainingContext<'_>) -> &[f64] {
-        if self.state.hold_left == 0 {
+        let decides = self.state.hold_left == 0;
+        if decides {
             self.decide(context);
             self.state.hold_left = match (&self.mind, self.settings.hold) {
                 (Mind::Fixed, _) | (_, Hold::Phase) => u64::MAX,
@@ -214,7 +177,9 @@ impl HyperAgent {
         }
         self.state.hold_left -= 1;
         self.state.updates_in_phase += 1;
-        self.learn_between_decisions(context);
+        let until_decision = self.state.hold_left + 1;
+        self.mind
+            .learn_between_decisions(context, &self.settings, decides, until_decision);
         &self.state.values
     }
 
@@ -247,7 +212,9 @@ impl HyperAgent {
                 self.state
                     .signal
                     .record(&self.space, decision.action, verdict.improvement);
-                self.learn(&decision, i == last);
+                let groups = 0..self.groups.len();
+                let options: Vec<usize> = groups.map(|group| self.option(decision.action, group)).collect();
+                self.mind.learn(&decision, &options, i == last, &self.settings);
             }
             self.state.finished.push(decision);
         }
@@ -261,19 +228,15 @@ impl HyperAgent {
 
     /// What the agent would like logged, plotted and explained.
     pub fn insight(&self) -> Insight {
-        let (encoder, memory, dqn_loss) = match &self.mind {
-            Mind::Fixed | Mind::Random | Mind::Bandit(_) => (None, 0, None),
-            Mind::Episodic(encoder, memories) => (Some(encoder), memories.first().map_or(0, EpisodicMemory::len), None),
-            Mind::Dqn(encoder, dqn) => (Some(encoder), dqn.len(), dqn.loss()),
-        };
+        let encoder = self.mind.encoder();
         let axes = 0..self.space.axes().len();
         Insight {
             epsilon: self.state.epsilon,
             decisions: self.state.decisions,
-            memory,
-            reconstruction_loss: encoder.and_then(|encoder| encoder.reconstruction_loss()),
-            key_drift: encoder.and_then(|encoder| encoder.drift()),
-            dqn_loss,
+            memory: self.mind.memory_size(),
+            reconstruction_loss: encoder.and_then(Encoder::reconstruction_loss),
+            key_drift: encoder.and_then(Encoder::drift),
+            dqn_loss: self.mind.dqn_loss(),
             f_statistic: self.state.signal.f_statistic(),
             correlations: axes.map(|axis| self.state.signal.correlation(axis)).collect(),
             verdict: self.state.verdict,
@@ -284,14 +247,7 @@ impl HyperAgent {
     pub fn save(&self) -> SavedAgent<'_> {
         SavedAgent {
             state: Cow::Borrowed(&self.state),
-            mind: match &self.mind {
-                Mind::Fixed | Mind::Random => SavedMind::Mindless,
-                Mind::Bandit(bandits) => SavedMind::Bandit(Cow::Borrowed(bandits)),
-                Mind::Episodic(encoder, memories) => {
-                    SavedMind::Episodic(Box::new(encoder.save()), Cow::Borrowed(memories))
-                }
-                Mind::Dqn(encoder, dqn) => SavedMind::Dqn(Box::new(encoder.save()), Cow::Borrowed(dqn.save())),
-            },
+            mind: self.mind.save(),
         }
     }
 
@@ -300,19 +256,7 @@ impl HyperAgent {
         if saved.state.values.len() != self.state.values.len() {
             return Err("the checkpoint schedules other hyperparameters".to_string());
         }
-        match (&mut self.mind, saved.mind) {
-            (Mind::Fixed | Mind::Random, SavedMind::Mindless) => {}
-            (Mind::Bandit(bandits), SavedMind::Bandit(saved)) => *bandits = saved.into_owned(),
-            (Mind::Episodic(encoder, memories), SavedMind::Episodic(saved, saved_memories)) => {
-                encoder.restore(*saved)?;
-                *memories = saved_memories.into_owned();
-            }
-            (Mind::Dqn(encoder, dqn), SavedMind::Dqn(saved, saved_dqn)) => {
-                encoder.restore(*saved)?;
-                dqn.restore(saved_dqn.into_owned())?;
-            }
-            _ => return Err("the checkpoint was made by another scheduler".to_string()),
-        }
+        self.mind.restore(saved.mind)?;
         self.state = saved.state.into_owned();
         Ok(())
     }
@@ -328,7 +272,10 @@ impl HyperAgent {
             _ if self.state.rng.next_f64() < f64::from(self.state.epsilon) => Choice::Random,
             _ => Choice::Greedy,
         };
-        let key = self.look(context, choice, written);
+        let greedy = choice == Choice::Greedy;
+        let key = self
+            .mind
+            .look(context, greedy, written, self.settings.neighbours, &mut self.q);
         if choice != Choice::Fixed {
             self.state.action = match choice {
                 Choice::Greedy => self.best_action(),
@@ -338,16 +285,9 @@ impl HyperAgent {
             state.values.clear();
             state.values.extend(space.values(state.action));
         }
-        let greedy = choice == Choice::Greedy;
-        let neighbours = match &self.mind {
-            Mind::Episodic(_, memories) if greedy && !memories[0].is_empty() => {
-                memories[0].neighbours(self.option(self.state.action, 0))
-            }
-            _ => Vec::new(),
-        };
-        let memory = match &self.mind {
-            Mind::Episodic(_, memories) => memories[0].len(),
-            _ => 0,
+        let neighbours = match greedy {
+            true => self.mind.neighbours(self.option(self.state.action, 0)),
+            false => Vec::new(),
         };
         let norms = match &key {
             Some(_) => (norm(context.parameters.values()), norm(context.parameters.gradients())),
@@ -364,113 +304,13 @@ impl HyperAgent {
             q: if greedy { self.q.clone() } else { Vec::new() },
             q_chosen: greedy.then(|| self.q_of(self.state.action)),
             neighbours,
-            memory,
+            memory: self.mind.memory_size(),
             key,
             written,
             outcome: f32::NAN,
             hyper_return: f32::NAN,
             improvement: f32::NAN,
         });
-    }
-
-    /// Makes the key and reads the values, as far as this decision needs them: a random choice that is not written needs
-    /// neither.
-    fn look(&mut self, context: &TrainingContext<'_>, choice: Choice, written: bool) -> Option<Vec<f32>> {
-        let greedy = choice == Choice::Greedy;
-        match &mut self.mind {
-            Mind::Fixed | Mind::Random => None,
-            Mind::Bandit(bandits) => {
-                let mut q = self.q.as_mut_slice();
-                for (bandit, &size) in bandits.iter().zip(&self.groups) {
-                    let (group, rest) = q.split_at_mut(size);
-                    bandit.read(group);
-                    q = rest;
-                }
-                None
-            }
-            Mind::Episodic(encoder, memories) => {
-                let needed = greedy || written;
-                let key = needed.then(|| encoder.key(context).to_vec());
-                encoder.remember(context, needed);
-                if let (true, Some(key)) = (greedy, &key) {
-                    let mut q = self.q.as_mut_slice();
-                    for (memory, &size) in memories.iter_mut().zip(&self.groups) {
-                        let (group, rest) = q.split_at_mut(size);
-                        memory.read(key, self.settings.neighbours, group);
-                        q = rest;
-                    }
-                }
-                key
-            }
-            Mind::Dqn(encoder, dqn) => {
-                let key = encoder.key(context).to_vec();
-                encoder.remember(context, true);
-                if greedy {
-                    dqn.read(&key, &mut self.q);
-                }
-                Some(key)
-            }
-        }
-    }
-
-    /// What goes on at every policy update: the encoder's and the value network's own training, and keeping gradients.
-    fn learn_between_decisions(&mut self, context: &TrainingContext<'_>) {
-        let trains = (context.update + 1).is_multiple_of(self.settings.encoder_interval);
-        let decided_now = self
-            .state
-            .pending
-            .last()
-            .is_some_and(|decision| decision.update == context.update);
-        let encoder = match &mut self.mind {
-            Mind::Fixed | Mind::Random | Mind::Bandit(_) => return,
-            Mind::Episodic(encoder, _) => encoder,
-            Mind::Dqn(encoder, dqn) => {
-                dqn.learn();
-                encoder
-            }
-        };
-        if trains {
-            if !decided_now {
-                encoder.remember(context, false);
-            }
-            encoder.train();
-        }
-        // With a long hold only the gradients just before the next decision will be looked at.
-        let until_decision = self.state.hold_left + 1;
-        if self.settings.encoder == EncoderKind::Vae
-            || self.settings.hold == Hold::Phase
-            || until_decision <= encoder.memory_of_gradients()
-        {
-            encoder.age(context);
-        }
-    }
-
-    fn learn(&mut self, decision: &Decision, last_of_phase: bool) {
-        let writing = Writing {
-            rule: self.settings.write_rule,
-            neighbours: self.settings.write_neighbours,
-            rate: self.settings.write_rate,
-        };
-        let options: Vec<usize> = (0..self.groups.len())
-            .map(|group| self.option(decision.action, group))
-            .collect();
-        match (&mut self.mind, &decision.key) {
-            (Mind::Bandit(bandits), _) => {
-                for (bandit, &option) in bandits.iter_mut().zip(&options) {
-                    bandit.learn(option, decision.hyper_return);
-                }
-            }
-            (Mind::Episodic(_, memories), Some(key)) if decision.written => {
-                for (memory, &option) in memories.iter_mut().zip(&options) {
-                    memory.write(key, option, decision.hyper_return, decision.update, &writing);
-                }
-            }
-            (Mind::Dqn(_, dqn), Some(key)) => {
-                let reward = if last_of_phase { decision.hyper_return } else { 0.0 };
-                dqn.push(key, &options, reward, last_of_phase);
-            }
-            _ => {}
-        }
     }
 
     /// The option of a joint hyper-action in a group.
@@ -536,16 +376,6 @@ impl HyperAgent {
 fn epsilon(settings: &HyperSettings, progress: f64) -> f32 {
     let left = 1.0 - progress / f64::from(settings.epsilon_zero_at);
     settings.epsilon_start * left.max(0.0) as f32
-}
-
-/// N_mem: half of the tuples that the run will write, at most 10,000 (paper, B.2).
-fn memory_capacity(settings: &HyperSettings, total_updates: u64) -> usize {
-    let updates_per_decision = match settings.hold {
-        Hold::Updates(updates) => updates,
-        Hold::Phase => settings.update_phase,
-    };
-    let writes = total_updates / updates_per_decision / settings.write_interval;
-    settings.memory_size.unwrap_or(((writes / 2) as usize).clamp(1, 10_000))
 }
 
 fn argmax(q: &[f32], allowed: impl Fn(usize) -> bool, rng: &mut Pcg64) -> usize {

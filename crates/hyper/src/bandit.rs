@@ -30,6 +30,12 @@ impl Bandit {
         }
     }
 
+    /// Number of actions.
+    #[expect(clippy::len_without_is_empty, reason = "there is always an action")]
+    pub fn len(&self) -> usize {
+        self.counts.len()
+    }
+
     /// Takes the hyper-return of an action.
     pub fn learn(&mut self, action: usize, hyper_return: f32) {
         self.counts[action] += 1.0;

@@ -25,6 +25,7 @@ mod decision;
 mod dqn;
 mod encoder;
 mod memory;
+mod mind;
 mod settings;
 mod signal;
 mod space;

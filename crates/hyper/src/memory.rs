@@ -115,6 +115,11 @@ impl EpisodicMemory {
         self.values.is_empty()
     }
 
+    /// Number of actions whose values are told apart.
+    pub fn n_actions(&self) -> usize {
+        self.n_actions
+    }
+
     /// N_mem.
     pub fn capacity(&self) -> usize {
         self.capacity

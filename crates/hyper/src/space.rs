@@ -7,6 +7,13 @@
 pub enum Grid {
     /// The paper's rule for rates, Eq. 5: the default divided and multiplied by 2, 3, ..., (B-1)/2.
     Paper(usize),
+    /// B values evenly spaced in the logarithm, from the default divided by a factor to the default times it.
+    Around {
+        /// How far the outermost values are from the default.
+        factor: f64,
+        /// B.
+        count: usize,
+    },
     /// B values evenly spaced in the logarithm; the nearest one gives way to the default.
     Log {
         /// Smallest value.
@@ -30,7 +37,7 @@ pub enum Grid {
 }
 
 impl Grid {
-    /// Reads a grid: `paper:15`, `log:1e-4..5e-3:7`, `uniform:0.9..0.99:4`, or values such as `0:0.01:0.02`.
+    /// Reads a grid: `paper:15`, `around:8:7`, `log:1e-4..5e-3:7`, `uniform:0.9..0.99:4`, or values such as `0:0.01:0.02`.
     ///
     /// ```
     /// use epgt_hyper::Grid;
@@ -43,8 +50,8 @@ impl Grid {
         let number = |part: &str| {
             let value: f64 = part.trim().parse().map_err(|_| {
                 format!(
-                    "'{part}' in '{text}' is not a number; write paper:B, log:LOW..HIGH:B, uniform:LOW..HIGH:B, \
-                     or values such as 0:0.01:0.02"
+                    "'{part}' in '{text}' is not a number; write paper:B, around:FACTOR:B, log:LOW..HIGH:B, \
+                     uniform:LOW..HIGH:B, or values such as 0:0.01:0.02"
                 )
             })?;
             Ok::<f64, String>(value)
@@ -65,6 +72,14 @@ impl Grid {
         };
         if let Some(rest) = text.strip_prefix("paper:") {
             Ok(Self::Paper(count(rest)?))
+        } else if let Some(rest) = text.strip_prefix("around:") {
+            let (factor, b) = rest
+                .split_once(':')
+                .ok_or_else(|| format!("'{text}' wants FACTOR:B, such as 8:7"))?;
+            Ok(Self::Around {
+                factor: number(factor)?,
+                count: count(b)?,
+            })
         } else if let Some(rest) = text.strip_prefix("log:") {
             let (low, high, count) = range(rest)?;
             Ok(Self::Log { low, high, count })
@@ -109,6 +124,18 @@ impl Grid {
                 let below = (2..=largest).rev().map(|factor| default / factor as f64);
                 let above = (2..=largest).map(|factor| default * factor as f64);
                 Ok(below.chain([default]).chain(above).collect())
+            }
+            Self::Around { factor, count } => {
+                must_be_odd(*count)?;
+                if *count < 3 || !(*factor > 1.0 && factor.is_finite()) || default <= 0.0 {
+                    return Err(format!(
+                        "{count} values around {default} by a factor of {factor} leave nothing to choose; use a factor \
+                         above 1, 3 or more values and a default above 0"
+                    ));
+                }
+                let half = (count / 2) as f64;
+                let power = |i: usize| default * factor.powf((i as f64 - half) / half);
+                Ok((0..*count).map(power).collect())
             }
             Self::Log { low, high, count } => {
                 if rate {
@@ -290,6 +317,14 @@ mod tests {
     }
 
     #[test]
+    fn a_grid_around_the_default_has_it_in_the_middle() {
+        let axis = Axis::new("learning_rate", 2.0, &Grid::parse("around:9:5").unwrap(), true).unwrap();
+        let expected = [2.0 / 9.0, 2.0 / 3.0, 2.0, 6.0, 18.0];
+        assert!(axis.values.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12));
+        assert_eq!(axis.values[2], 2.0);
+    }
+
+    #[test]
     fn impossible_grids_are_refused_with_a_reason() {
         let refuse = |text: &str, default: f64| {
             Grid::parse(text)
@@ -297,6 +332,8 @@ mod tests {
                 .unwrap_err()
         };
         assert!(refuse("log:1e-4..5e-3:6", 7e-4).contains("even"));
+        assert!(refuse("around:8:4", 7e-4).contains("even"));
+        assert!(refuse("around:1:5", 7e-4).contains("factor"));
         assert!(refuse("log:1e-3..5e-3:7", 7e-4).contains("outside"));
         assert!(refuse("log:0..5e-3:7", 7e-4).contains("above 0"));
         assert!(refuse("log:5e-3..1e-4:7", 7e-4).contains("outside"));

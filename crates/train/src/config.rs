@@ -293,8 +293,8 @@ impl Config {
             }
             text.push('\n');
         }
-        text.push_str("# The scheduled hyperparameters and their values: \"paper:B\", \"log:LOW..HIGH:B\", \"uniform:LOW..HIGH:B\",\n");
-        text.push_str("# or the values themselves, \"0:0.01:0.02\".\n[tune]\n");
+        text.push_str("# The scheduled hyperparameters and their values: \"paper:B\", \"around:FACTOR:B\", \"log:LOW..HIGH:B\",\n");
+        text.push_str("# \"uniform:LOW..HIGH:B\", or the values themselves, \"0:0.01:0.02\".\n[tune]\n");
         for (name, grid) in &self.tune {
             let _ = writeln!(text, "{name} = \"{grid}\"");
         }

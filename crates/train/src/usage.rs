@@ -37,8 +37,20 @@ pub fn thread_cpu_seconds() -> f64 {
 /// assert!(process_cpu_seconds() > before);
 /// ```
 pub fn process_cpu_seconds() -> f64 {
-    let usage = own_usage();
-    seconds(usage.ru_utime) + seconds(usage.ru_stime)
+    cpu_seconds(&usage_of(libc::RUSAGE_SELF))
+}
+
+/// CPU seconds (user and system) of all child processes that have ended and been waited for, their start-up included.
+///
+/// ```
+/// use epgt_train::usage::children_cpu_seconds;
+/// let before = children_cpu_seconds();
+/// std::process::Command::new("true").status()?;
+/// assert!(children_cpu_seconds() >= before);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn children_cpu_seconds() -> f64 {
+    cpu_seconds(&usage_of(libc::RUSAGE_CHILDREN))
 }
 
 /// The most memory that this process has had resident so far, in MB (millions of bytes).
@@ -50,16 +62,20 @@ pub fn process_cpu_seconds() -> f64 {
 /// assert!(peak > 0.5 && peak < 1e6);
 /// ```
 pub fn peak_memory_mb() -> f64 {
-    own_usage().ru_maxrss as f64 * PEAK_UNIT_BYTES / 1e6
+    usage_of(libc::RUSAGE_SELF).ru_maxrss as f64 * PEAK_UNIT_BYTES / 1e6
 }
 
-fn own_usage() -> libc::rusage {
+fn usage_of(whom: libc::c_int) -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to an rusage that lives across the call, and an rusage of zeros is valid should the call fail.
     unsafe {
-        libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
+        libc::getrusage(whom, usage.as_mut_ptr());
         usage.assume_init()
     }
+}
+
+fn cpu_seconds(usage: &libc::rusage) -> f64 {
+    seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
 fn seconds(time: libc::timeval) -> f64 {
@@ -93,6 +109,17 @@ mod tests {
         assert!(thread_cpu_seconds() - thread < 0.03);
         // The process counter of some systems moves in ticks of up to 10 ms.
         assert!(process_cpu_seconds() - process > 0.04);
+    }
+
+    #[test]
+    fn work_of_a_child_process_counts_when_it_has_been_waited_for() {
+        let (own, children) = (process_cpu_seconds(), children_cpu_seconds());
+        let busy = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
+        let status = std::process::Command::new("sh").args(["-c", busy]).status().unwrap();
+        assert!(status.success());
+        let child = children_cpu_seconds() - children;
+        assert!(child > 0.01, "{child}");
+        assert!(process_cpu_seconds() - own < child + 1.0);
     }
 
     #[test]

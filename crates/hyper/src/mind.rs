@@ -1,0 +1,247 @@
+//! What sets the schedulers apart: how they value hyper-actions, and how they learn from hyper-returns.
+//!
+//! Values are kept in *groups*: one group with all joint hyper-actions, or, where values are factored, one group per
+//! hyperparameter. A hyper-action is one *option* in every group.
+
+use std::borrow::Cow;
+
+use epgt_nn::TensorShape;
+use serde::{Deserialize, Serialize};
+
+use crate::agent::TrainingContext;
+use crate::bandit::Bandit;
+use crate::decision::Decision;
+use crate::dqn::{Dqn, DqnState};
+use crate::encoder::{Encoder, SavedEncoder};
+use crate::memory::{EpisodicMemory, Neighbour, Writing};
+use crate::settings::{EncoderKind, Hold, HyperSettings, Scheduler};
+
+/// The valuing part of a scheduler.
+#[derive(Debug)]
+pub enum Mind {
+    /// Keeps what it was given.
+    Fixed,
+    /// Values nothing.
+    Random,
+    /// One bandit per group.
+    Bandit(Vec<Bandit>),
+    /// Keys, and one memory per group.
+    Episodic(Box<Encoder>, Vec<EpisodicMemory>),
+    /// Keys, and a value network for all groups.
+    Dqn(Box<Encoder>, Box<Dqn>),
+}
+
+/// A mind's part of a checkpoint; it borrows while saving.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum SavedMind<'a> {
+    Mindless,
+    Bandit(Cow<'a, [Bandit]>),
+    Episodic(Box<SavedEncoder<'a>>, Cow<'a, [EpisodicMemory]>),
+    Dqn(Box<SavedEncoder<'a>>, Cow<'a, DqnState>),
+}
+
+impl Mind {
+    /// A fresh mind for `groups` of options.
+    pub fn new(
+        scheduler: Scheduler,
+        settings: &HyperSettings,
+        groups: &[usize],
+        shapes: &[TensorShape],
+        total_updates: u64,
+        seed: u64,
+    ) -> Self {
+        match scheduler {
+            Scheduler::Fixed => Self::Fixed,
+            Scheduler::Random => Self::Random,
+            Scheduler::Bandit => Self::Bandit(groups.iter().map(|&size| Bandit::new(size)).collect()),
+            Scheduler::Epgt => {
+                let encoder = Encoder::new(settings, shapes, seed);
+                let capacity = memory_capacity(settings, total_updates);
+                let memory = |&size: &usize| EpisodicMemory::new(capacity, encoder.key_dim(), size);
+                let memories = groups.iter().map(memory).collect();
+                Self::Episodic(Box::new(encoder), memories)
+            }
+            Scheduler::Dqn => {
+                let encoder = Encoder::new(settings, shapes, seed);
+                let dqn = Dqn::new(settings, encoder.key_dim(), groups, seed);
+                Self::Dqn(Box::new(encoder), Box::new(dqn))
+            }
+        }
+    }
+
+    /// Makes the key and reads Q of every option into `q`, as far as a decision needs them: a random choice that is not
+    /// written needs neither.
+    pub fn look(
+        &mut self,
+        context: &TrainingContext<'_>,
+        greedy: bool,
+        written: bool,
+        neighbours: usize,
+        q: &mut [f32],
+    ) -> Option<Vec<f32>> {
+        match self {
+            Self::Fixed | Self::Random => None,
+            Self::Bandit(bandits) => {
+                let mut rest = q;
+                for bandit in bandits {
+                    let (group, others) = rest.split_at_mut(bandit.len());
+                    bandit.read(group);
+                    rest = others;
+                }
+                None
+            }
+            Self::Episodic(encoder, memories) => {
+                let needed = greedy || written;
+                let key = needed.then(|| encoder.key(context).to_vec());
+                encoder.remember(context, needed);
+                if let (true, Some(key)) = (greedy, &key) {
+                    let mut rest = q;
+                    for memory in memories {
+                        let (group, others) = rest.split_at_mut(memory.n_actions());
+                        memory.read(key, neighbours, group);
+                        rest = others;
+                    }
+                }
+                key
+            }
+            Self::Dqn(encoder, dqn) => {
+                let key = encoder.key(context).to_vec();
+                encoder.remember(context, true);
+                if greedy {
+                    dqn.read(&key, q);
+                }
+                Some(key)
+            }
+        }
+    }
+
+    /// What goes on at every policy update: the encoder's and the value network's own training, and keeping gradients.
+    ///
+    /// `decided` says whether this update began with a decision, `until_decision` how many updates lie before the next.
+    pub fn learn_between_decisions(
+        &mut self,
+        context: &TrainingContext<'_>,
+        settings: &HyperSettings,
+        decided: bool,
+        until_decision: u64,
+    ) {
+        let encoder = match self {
+            Self::Fixed | Self::Random | Self::Bandit(_) => return,
+            Self::Episodic(encoder, _) => encoder,
+            Self::Dqn(encoder, dqn) => {
+                dqn.learn();
+                encoder
+            }
+        };
+        if (context.update + 1).is_multiple_of(settings.encoder_interval) {
+            if !decided {
+                encoder.remember(context, false);
+            }
+            encoder.train();
+        }
+        // With a long hold only the gradients just before the next decision will be looked at.
+        if settings.encoder == EncoderKind::Vae
+            || settings.hold == Hold::Phase
+            || until_decision <= encoder.memory_of_gradients()
+        {
+            encoder.age(context);
+        }
+    }
+
+    /// Learns from a decision that has got its hyper-return; `options` is what it chose in every group.
+    pub fn learn(&mut self, decision: &Decision, options: &[usize], last_of_phase: bool, settings: &HyperSettings) {
+        match (self, &decision.key) {
+            (Self::Bandit(bandits), _) => {
+                for (bandit, &option) in bandits.iter_mut().zip(options) {
+                    bandit.learn(option, decision.hyper_return);
+                }
+            }
+            (Self::Episodic(_, memories), Some(key)) if decision.written => {
+                let writing = Writing {
+                    rule: settings.write_rule,
+                    neighbours: settings.write_neighbours,
+                    rate: settings.write_rate,
+                };
+                for (memory, &option) in memories.iter_mut().zip(options) {
+                    memory.write(key, option, decision.hyper_return, decision.update, &writing);
+                }
+            }
+            (Self::Dqn(_, dqn), Some(key)) => {
+                let reward = if last_of_phase { decision.hyper_return } else { 0.0 };
+                dqn.push(key, options, reward, last_of_phase);
+            }
+            _ => {}
+        }
+    }
+
+    /// The remembered moments behind the last look, for an option of the first group.
+    pub fn neighbours(&self, option: usize) -> Vec<Neighbour> {
+        match self {
+            Self::Episodic(_, memories) if !memories[0].is_empty() => memories[0].neighbours(option),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Tuples in the episodic memory, or transitions in the replay.
+    pub fn memory_size(&self) -> usize {
+        match self {
+            Self::Fixed | Self::Random | Self::Bandit(_) => 0,
+            Self::Episodic(_, memories) => memories.first().map_or(0, EpisodicMemory::len),
+            Self::Dqn(_, dqn) => dqn.len(),
+        }
+    }
+
+    /// The encoder, where there is one.
+    pub fn encoder(&self) -> Option<&Encoder> {
+        match self {
+            Self::Fixed | Self::Random | Self::Bandit(_) => None,
+            Self::Episodic(encoder, _) | Self::Dqn(encoder, _) => Some(encoder),
+        }
+    }
+
+    /// Squared error of the value network's last batch.
+    pub fn dqn_loss(&self) -> Option<f32> {
+        match self {
+            Self::Dqn(_, dqn) => dqn.loss(),
+            _ => None,
+        }
+    }
+
+    /// What a checkpoint must hold.
+    pub fn save(&self) -> SavedMind<'_> {
+        match self {
+            Self::Fixed | Self::Random => SavedMind::Mindless,
+            Self::Bandit(bandits) => SavedMind::Bandit(Cow::Borrowed(bandits)),
+            Self::Episodic(encoder, memories) => SavedMind::Episodic(Box::new(encoder.save()), Cow::Borrowed(memories)),
+            Self::Dqn(encoder, dqn) => SavedMind::Dqn(Box::new(encoder.save()), Cow::Borrowed(dqn.save())),
+        }
+    }
+
+    /// Continues from a checkpoint of the same scheduler with the same settings.
+    pub fn restore(&mut self, saved: SavedMind<'_>) -> Result<(), String> {
+        match (self, saved) {
+            (Self::Fixed | Self::Random, SavedMind::Mindless) => {}
+            (Self::Bandit(bandits), SavedMind::Bandit(saved)) => *bandits = saved.into_owned(),
+            (Self::Episodic(encoder, memories), SavedMind::Episodic(saved, saved_memories)) => {
+                encoder.restore(*saved)?;
+                *memories = saved_memories.into_owned();
+            }
+            (Self::Dqn(encoder, dqn), SavedMind::Dqn(saved, saved_dqn)) => {
+                encoder.restore(*saved)?;
+                dqn.restore(saved_dqn.into_owned())?;
+            }
+            _ => return Err("the checkpoint was made by another scheduler".to_string()),
+        }
+        Ok(())
+    }
+}
+
+/// N_mem: half of the tuples that the run will write, at most 10,000 (paper, B.2).
+fn memory_capacity(settings: &HyperSettings, total_updates: u64) -> usize {
+    let updates_per_decision = match settings.hold {
+        Hold::Updates(updates) => updates,
+        Hold::Phase => settings.update_phase,
+    };
+    let writes = total_updates / updates_per_decision / settings.write_interval;
+    settings.memory_size.unwrap_or(((writes / 2) as usize).clamp(1, 10_000))
+}
