@@ -68,10 +68,10 @@ impl Display {
         let tuned = config.tune.iter().map(|(name, grid)| format!("{name} ({grid})"));
         let scheduled = match run.scheduler {
             Scheduler::Fixed => ".".to_string(),
-            _ => format!(": {}, |A| = {size}.", tuned.collect::<Vec<_>>().join(", ")),
+            _ => format!(": {}; |A| = {size}.", tuned.collect::<Vec<_>>().join(", ")),
         };
         output::note(&format!(
-            "Training {} with {}, {} environments, {} steps. Scheduler {}{scheduled}",
+            "Training {} with {}, {} environments, {} steps.\nScheduler {}{scheduled}",
             run.task,
             run.algo.name(),
             run.n_envs,
@@ -157,11 +157,14 @@ fn parts(progress: &Progress<'_>, learns: bool) -> Vec<String> {
         format!("{:3.0}%", share.floor()),
         format!("{} steps", short(progress.steps as f64)),
         format!("{}/s", short(progress.steps_per_second)),
-        format!(
-            "return {}",
-            progress.mean_return.map_or("-".to_string(), |x| format!("{x:.1}"))
-        ),
     ];
+    if progress.steps < progress.total_steps {
+        parts.push(format!("{} left", duration(progress.seconds_left)));
+    }
+    let mean = progress
+        .mean_return
+        .map_or("-".to_string(), |mean| format!("{mean:.1}"));
+    parts.push(format!("return {mean}"));
     parts.extend(progress.best_evaluation.map(|best| format!("best {best:.1}")));
     let values = progress.hyperparameters.iter();
     parts.extend(values.map(|(name, value)| format!("{name} {value:.3e}")));
@@ -169,7 +172,6 @@ fn parts(progress: &Progress<'_>, learns: bool) -> Vec<String> {
         parts.push(format!("epsilon {:.2}", progress.epsilon));
         parts.push(format!("memory {}", progress.memory));
     }
-    parts.push(format!("{} left", duration(progress.seconds_left)));
     parts
 }
 
@@ -226,7 +228,7 @@ mod tests {
     fn a_line_tells_steps_speed_return_hyperparameters_and_time_left() {
         assert_eq!(
             display(&["runs/a"]).line(0, &progress(), 200),
-            " 25%  50k steps  312k/s  return 123.5  learning_rate 7.000e-4  epsilon 0.75  memory 42  1m15s left"
+            " 25%  50k steps  312k/s  1m15s left  return 123.5  learning_rate 7.000e-4  epsilon 0.75  memory 42"
         );
     }
 

@@ -208,14 +208,14 @@ fn report(args: &TrainArgs, jobs: &[Job], ends: Vec<Option<Result<RunEnd, RunErr
 fn summary(result: &RunResult, directory: &Path) -> String {
     let number = |x: Option<f64>| x.map_or("none yet".to_string(), |x| format!("{x:.2}"));
     format!(
-        "{} seed {}: {} steps in {:.1} s ({:.0}/s), last 100 episodes {}, best evaluation {}\n  {}\n",
+        "{} seed {}: return {} over the last 100 episodes, best evaluation {}\n  {} steps in {:.1} s ({:.0}/s), in {}\n",
         result.task,
         result.seed,
+        number(result.return_last_100),
+        number(result.best_evaluation),
         result.steps,
         result.wall_seconds,
         result.steps_per_second,
-        number(result.return_last_100),
-        number(result.best_evaluation),
         directory.display()
     )
 }

@@ -1,0 +1,339 @@
+//! What each command prints, where, and that it can be read by a person and by a program.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use common::{Place, files};
+use epgt_train::Config;
+
+/// What the tests of `explain` count on: 40 steps an update, and a decision every 50 updates.
+const EXPLAINED: &[&str] = &[
+    "--n-envs",
+    "8",
+    "--set",
+    "a2c.n_steps=5",
+    "--set",
+    "hyper.hold=50",
+    "--tune",
+    "learning_rate=paper:7",
+];
+
+const RESULT_KEYS: [&str; 13] = [
+    "task",
+    "algo",
+    "scheduler",
+    "seed",
+    "steps",
+    "episodes",
+    "return_last_100",
+    "best_evaluation",
+    "steps_per_second",
+    "wall_seconds",
+    "cpu_seconds",
+    "peak_memory_mb",
+    "policy_sha256",
+];
+
+/// The SHA-256 of a file by another program's count.
+fn sha256sum(path: &std::path::Path) -> String {
+    let output = Command::new("sha256sum").arg(path).output().expect("sha256sum starts");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    text.split_whitespace().next().expect("a hash").to_string()
+}
+
+#[test]
+fn train_prints_one_json_object_with_the_documented_keys() {
+    let place = Place::new();
+    let ended = place.run(&["train", "CartPole-v1", "--steps", "20000", "--json", "--out", "run"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert_eq!(ended.stdout.lines().count(), 1);
+    let result: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON on stdout");
+    let keys: BTreeSet<&str> = result
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect();
+    assert_eq!(keys, BTreeSet::from(RESULT_KEYS));
+    assert_eq!(
+        (&result["task"], &result["algo"]),
+        (&"CartPole-v1".into(), &"a2c".into())
+    );
+    assert_eq!((&result["scheduler"], &result["seed"]), (&"epgt".into(), &0.into()));
+    assert_eq!(result["steps"], 20_000);
+    for positive in [
+        "episodes",
+        "return_last_100",
+        "best_evaluation",
+        "steps_per_second",
+        "peak_memory_mb",
+    ] {
+        assert!(result[positive].as_f64().expect(positive) > 0.0, "{positive}");
+    }
+    assert!(result["wall_seconds"].as_f64() >= result["cpu_seconds"].as_f64().map(|cpu| 0.5 * cpu));
+    assert_eq!(
+        result["policy_sha256"],
+        sha256sum(&place.path("run/last.safetensors")).as_str()
+    );
+    // The directory keeps the same object.
+    let kept = std::fs::read_to_string(place.path("run/result.json")).expect("result.json");
+    assert_eq!(serde_json::from_str::<serde_json::Value>(&kept).expect("JSON"), result);
+}
+
+#[test]
+fn several_seeds_are_one_json_object_too() {
+    let place = Place::new();
+    let ended = place.run(&[
+        "train",
+        "CartPole-v1",
+        "--steps",
+        "8000",
+        "--json",
+        "--seeds",
+        "2",
+        "--out",
+        "run",
+        "-q",
+    ]);
+    assert_eq!(ended.stderr, "");
+    let result: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON on stdout");
+    let seeds: Vec<&serde_json::Value> = result["runs"]
+        .as_array()
+        .expect("runs")
+        .iter()
+        .map(|run| &run["seed"])
+        .collect();
+    assert_eq!(seeds, [&serde_json::Value::from(0), &serde_json::Value::from(1)]);
+}
+
+#[test]
+fn progress_goes_to_stderr_in_plain_lines_and_quiet_means_quiet() {
+    let place = Place::new();
+    let ended = place.run(&["train", "CartPole-v1", "--steps", "20000", "--out", "run"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(
+        ended
+            .stderr
+            .starts_with("Training CartPole-v1 with a2c, 8 environments, 20000 steps.")
+    );
+    let lasts = ended.stderr.lines().filter(|line| line.starts_with("100%")).count();
+    assert_eq!(lasts, 1, "{}", ended.stderr);
+    assert!(!ended.stderr.contains('\x1b'), "{}", ended.stderr);
+    assert!(ended.stdout.contains("CartPole-v1 seed 0: return "), "{}", ended.stdout);
+    let quiet = place.run(&["train", "CartPole-v1", "--steps", "20000", "--quiet", "--out", "quiet"]);
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn a_run_holds_the_files_that_it_promises_and_no_others() {
+    let place = Place::new();
+    let run = place.train("run", &["--steps", "20000"]);
+    let names: Vec<String> = files(&run).into_keys().collect();
+    let expected = [
+        "best.safetensors",
+        "checkpoint.bin",
+        "config.toml",
+        "decisions.csv",
+        "events.out.tfevents.epgt",
+        "last.safetensors",
+        "metrics.csv",
+        "result.json",
+    ];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn eval_plays_the_policy_of_a_run() {
+    let place = Place::new();
+    place.train("run", &["--steps", "20000"]);
+    let ended = place.run(&["eval", "run", "--episodes", "5"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    assert!(ended.stdout.starts_with("CartPole-v1: return "), "{}", ended.stdout);
+    let json = |arguments: &[&str]| -> serde_json::Value {
+        let ended = place.run(&[&["eval", "--episodes", "5", "--json"], arguments].concat());
+        serde_json::from_str(&ended.stdout).expect("JSON on stdout")
+    };
+    let best = json(&["run"]);
+    assert_eq!((&best["task"], &best["episodes"]), (&"CartPole-v1".into(), &5.into()));
+    // On this task the return of an episode is its length.
+    assert_eq!(best["mean_return"], best["mean_length"]);
+    assert_eq!(best, json(&["run/best.safetensors"]));
+    assert_eq!(json(&["run", "--last"])["policy"], "run/last.safetensors");
+}
+
+#[test]
+fn tasks_are_listed_and_described() {
+    let place = Place::new();
+    let list = place.run(&["tasks"]);
+    assert_eq!((list.code, list.stderr.as_str()), (Some(0), ""));
+    for task in epgt_envs::tasks() {
+        assert!(list.stdout.contains(task.id), "{}", task.id);
+        let one = place.run(&["tasks", task.id]);
+        assert_eq!(one.code, Some(0));
+        assert!(one.stdout.starts_with(task.id), "{}", one.stdout);
+        for part in ["Observation\n", "Action\n", "Reward: "] {
+            assert!(one.stdout.contains(part), "{part} of {}", task.id);
+        }
+    }
+}
+
+#[test]
+fn the_printed_configuration_is_read_back_to_the_same() {
+    let place = Place::new();
+    let choices = [
+        "--preset",
+        "paper",
+        "--tune",
+        "learning_rate=paper:5,ent_coef=0:0.01",
+        "--set",
+        "hyper.hold=3",
+    ];
+    let first = place.run(&[&["train", "Pendulum-v1", "--print-config"], &choices[..]].concat());
+    assert_eq!((first.code, first.stderr.as_str()), (Some(0), ""));
+    place.write("config.toml", &first.stdout);
+    let second = place.run(&["train", "--config", "config.toml", "--print-config"]);
+    assert_eq!(second.stdout, first.stdout);
+    // What a run keeps is the same text, so that any run can be repeated from its directory.
+    let run = place.train("run", &["--steps", "4000"]);
+    let config = run.join("config.toml");
+    let again = place.run(&["train", "--config", &config.display().to_string(), "--print-config"]);
+    assert_eq!(again.stdout, std::fs::read_to_string(config).unwrap());
+}
+
+#[test]
+fn help_names_every_setting_with_its_default() {
+    let place = Place::new();
+    let help = place.run(&["train", "--help"]);
+    assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
+    for (section, entries) in Config::lay(&[]).expect("defaults").sections() {
+        for entry in entries {
+            let dot = if section.is_empty() { "" } else { "." };
+            let line = format!("  {section}{dot}{} = {}", entry.key, entry.value);
+            assert!(help.stdout.contains(&line), "missing in the help:{line}");
+        }
+    }
+    for command in ["train", "eval", "tasks", "explain", "bench", "experiment"] {
+        assert!(place.run(&["--help"]).stdout.contains(command), "{command}");
+    }
+}
+
+/// The update of the first decision of a kind, from the log.
+fn first_update(run: &std::path::Path, choice: &str, with: &str) -> String {
+    let log = std::fs::read_to_string(run.join("decisions.csv")).expect("decisions.csv");
+    let row = log
+        .lines()
+        .find(|line| line.contains(choice) && line.contains(with))
+        .expect("such a decision");
+    row.split(',').nth(1).expect("an update").to_string()
+}
+
+#[test]
+fn explain_tells_what_was_seen_remembered_chosen_and_what_came_of_it() {
+    let place = Place::new();
+    let choices = ["--steps", "60000", "--set", "hyper.outcome=episode"];
+    let run = place.train("run", &[EXPLAINED, &choices].concat());
+    let overview = place.run(&["explain", "run"]);
+    assert_eq!((overview.code, overview.stderr.as_str()), (Some(0), ""));
+    for part in [
+        "1500 policy updates of 1500",
+        "Scheduler epgt: recalls",
+        "29 decisions, each kept for 50 updates",
+        "learning_rate  chosen  share  hyper-return  improvement  last at update",
+        "F = ",
+        "correlation ",
+        "The latest decision that was not random",
+    ] {
+        assert!(
+            overview.stdout.contains(part),
+            "'{part}' is missing in\n{}",
+            overview.stdout
+        );
+    }
+    // A greedy decision that leaned on remembered moments: its weights are shares of a whole.
+    let update = first_update(&run, "greedy", ";");
+    let greedy = place.run(&["explain", "run", "--update", &update]).stdout;
+    for part in [
+        "What it saw",
+        "weights of norm",
+        "epsilon",
+        "Q",
+        "<- chosen",
+        "What it remembered",
+        "What came of it",
+    ] {
+        assert!(greedy.contains(part), "'{part}' is missing in\n{greedy}");
+    }
+    let table = greedy.split("What it remembered").nth(1).expect("moments");
+    let weights = table
+        .split_whitespace()
+        .filter_map(|word| word.strip_suffix('%')?.parse::<f64>().ok());
+    let sum: f64 = weights.sum();
+    assert!((sum - 100.0).abs() < 0.3, "weights add up to {sum}%:\n{greedy}");
+    // Every update within a hold is answered by the decision in force.
+    let within: u64 = update.parse::<u64>().expect("an update") + 49;
+    let later = place.run(&["explain", "run", "--update", &within.to_string()]).stdout;
+    assert_eq!(
+        later.split_once('\n').map(|parts| parts.1),
+        greedy.split_once('\n').map(|parts| parts.1)
+    );
+    let random = place.run(&["explain", "run", "--update", &first_update(&run, "random", "")]);
+    assert!(random.stdout.contains("drawn at random"), "{}", random.stdout);
+    let last = place.run(&["explain", "run", "--update", "1499"]);
+    assert!(last.stdout.contains("no decision in the log"), "{}", last.stdout);
+}
+
+#[test]
+fn explain_has_words_for_every_scheduler() {
+    let place = Place::new();
+    let cases = [
+        ("fixed", "In force throughout: learning_rate = "),
+        ("random", "nothing is learned"),
+        ("bandit", "whatever the moment"),
+        ("dqn", "a network"),
+    ];
+    for (scheduler, words) in cases {
+        place.train(
+            scheduler,
+            &[EXPLAINED, &["--steps", "40000", "--scheduler", scheduler]].concat(),
+        );
+        let overview = place.run(&["explain", scheduler]);
+        assert_eq!(overview.code, Some(0), "{overview:?}");
+        assert!(overview.stdout.contains(words), "{}", overview.stdout);
+        assert!(!overview.stdout.contains("remembered moment"), "{}", overview.stdout);
+        let one = place.run(&["explain", scheduler, "--update", "700"]);
+        assert_eq!(one.code, Some(0), "{one:?}");
+        assert!(one.stdout.contains("What it chose"), "{}", one.stdout);
+    }
+}
+
+#[test]
+fn explain_lists_factored_values_by_hyperparameter_and_says_when_nothing_can_be_told() {
+    let place = Place::new();
+    let tune = [
+        "--tune",
+        "learning_rate=paper:5,ent_coef=0:0.01:0.02",
+        "--set",
+        "hyper.action_values=factored",
+    ];
+    // Every step of this task earns 1, so the reward per step tells nothing.
+    let blind = ["--steps", "60000", "--set", "hyper.outcome=reward-rate"];
+    let run = place.train("run", &[&tune[..], &blind].concat());
+    let overview = place.run(&["explain", "run"]).stdout;
+    assert!(
+        overview.contains("every outcome was 1, whatever was chosen"),
+        "{overview}"
+    );
+    let greedy = place
+        .run(&["explain", "run", "--update", &first_update(&run, "greedy", ";")])
+        .stdout;
+    for part in [
+        "expected of each learning_rate",
+        "expected of each ent_coef",
+        "remembered for its learning_rate",
+    ] {
+        assert!(greedy.contains(part), "'{part}' is missing in\n{greedy}");
+    }
+    assert_eq!(greedy.matches("<- chosen").count(), 2);
+}
