@@ -11,6 +11,9 @@ use crate::args::TrainArgs;
 use crate::display::Display;
 use crate::output;
 
+/// All runs of `--seeds` are set up before the first starts.
+const MOST_SEEDS: u64 = 1000;
+
 /// Trains one seed or several.
 pub fn run(args: &TrainArgs) -> Result<Done, String> {
     if let Some(directory) = &args.resume {
@@ -32,6 +35,12 @@ pub fn run(args: &TrainArgs) -> Result<Done, String> {
     }
     if args.seeds == 0 {
         return Err("--seeds 0 leaves nothing to train; use 1 or more".to_string());
+    }
+    if args.seeds > MOST_SEEDS {
+        return Err(format!(
+            "--seeds {} is more than this program will run at once; use {MOST_SEEDS} or fewer",
+            args.seeds
+        ));
     }
     let config = Config::build(&assignments)?;
     train_all(args, jobs(args, &config))

@@ -55,12 +55,13 @@ fn unknown_names_are_answered_with_the_nearest_known_one() {
 
 #[test]
 fn impossible_values_are_answered_with_the_reason() {
-    let cases: [(&[&str], &str); 12] = [
+    let cases: [(&[&str], &str); 13] = [
         (&["--set", "a2c.learning_rate=-1e-3"], "learning_rate = -0.001"),
         (&["--set", "a2c.learning_rate=nan"], "learning_rate"),
         (&["--n-envs", "0"], "at least one environment"),
         (&["--n-envs=-3"], "n_envs = -3 cannot be used"),
         (&["--seeds", "0"], "--seeds 0"),
+        (&["--seeds", "18446744073709551615"], "1000 or fewer"),
         (&["--tune", "learning_rate=paper:4"], "B = 4 is even"),
         (&["--tune", "gamma=0.9:1.5"], "gamma = 1.5"),
         (&["--steps", "10"], "less than one rollout"),
@@ -284,6 +285,14 @@ fn a_full_disk_ends_a_run_with_a_sentence_and_the_last_checkpoint_goes_on() {
     let resumed = place.run(&["train", "--resume", "run", "--quiet"]);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     common::assert_same_run(&place.path("whole"), &place.path("run"));
+}
+
+#[test]
+fn a_run_that_diverges_is_stopped_with_the_cause() {
+    let place = Place::new();
+    let train = ["train", "CartPole-v1", "--steps", "4000", "--quiet", "--out", "run"];
+    let ended = place.run(&[&train[..], &["--set", "a2c.learning_rate=1e30"]].concat());
+    ended.is_refused_with(&["stopped after", "not finite", "lower learning_rate"]);
 }
 
 #[test]

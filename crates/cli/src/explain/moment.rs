@@ -197,7 +197,10 @@ fn remembered(log: &RunLog, decision: &Decision) -> String {
         let mut row = vec![
             neighbour.origin.to_string(),
             distance(f64::from(neighbour.distance)),
-            format!("{:.1}%", 100.0 * neighbour.weight),
+            match neighbour.weight.is_finite() {
+                true => format!("{:.1}%", 100.0 * neighbour.weight),
+                false => "-".to_string(),
+            },
             value(f64::from(neighbour.value)),
             origin.map_or("-".to_string(), |origin| value(f64::from(origin.hyper_return))),
         ];

@@ -2,6 +2,9 @@
 
 /// A hyperparameter's value with at most four digits: `7e-4`, `0.99`, `2.333e-4`.
 pub fn short(x: f64) -> String {
+    if !x.is_finite() {
+        return "-".to_string();
+    }
     if x != 0.0 && !(1e-2..1e6).contains(&x.abs()) {
         let text = format!("{x:.3e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
@@ -64,10 +67,10 @@ mod tests {
 
     #[test]
     fn values_are_written_as_a_user_would_write_them() {
-        let shown: Vec<String> = [7e-4, 0.99, 0.0, 7e-4 / 3.0, 2048.0, -0.25, 1e7, 0.01]
+        let shown: Vec<String> = [7e-4, 0.99, 0.0, 7e-4 / 3.0, 2048.0, -0.25, 1e7, f64::NAN]
             .map(short)
             .into();
-        assert_eq!(shown, ["7e-4", "0.99", "0", "2.333e-4", "2048", "-0.25", "1e7", "0.01"]);
+        assert_eq!(shown, ["7e-4", "0.99", "0", "2.333e-4", "2048", "-0.25", "1e7", "-"]);
         assert_eq!(signed(0.5), "+0.5");
     }
 

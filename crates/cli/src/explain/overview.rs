@@ -137,7 +137,7 @@ fn by_value(log: &RunLog, axis: usize) -> String {
     for (index, &value) in values.iter().enumerate() {
         let count = with(index).count();
         let last = with(index)
-            .last()
+            .next_back()
             .map_or("-".to_string(), |decision| decision.update.to_string());
         table.row(&[
             &short(value),
@@ -217,7 +217,7 @@ fn correlation_sentence(correlation: Option<f64>, decisions: usize) -> String {
         r if r < -chance => "larger values were followed by less improvement",
         _ => "neither larger nor smaller values were followed by more improvement",
     };
-    format!("correlation {r:+.2} with the improvement: {meaning} (chance alone reaches {chance:.2}).")
+    format!("correlation {r:+.2} with the improvement:\n    {meaning} (chance alone reaches {chance:.2}).")
 }
 
 #[cfg(test)]
