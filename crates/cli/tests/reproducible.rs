@@ -13,7 +13,7 @@ use common::{Ended, Place, assert_same_run};
 const DEFAULT_PRESET: &[&str] = &["--steps", "600000", "--set", "checkpoint_interval=10000"];
 const PAPER_PRESET: &[&str] = &[
     "--steps",
-    "24000",
+    "16000",
     "--preset",
     "paper",
     "--set",
