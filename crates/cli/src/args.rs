@@ -133,7 +133,10 @@ pub struct ExplainArgs {
     pub update: Option<u64>,
 }
 
-/// Measure speed per CPU-second and peak memory.
+/// Measure speed per CPU-second and peak memory: the raw simulator, training with each hyper-agent, and a peer.
+///
+/// Every measurement is a process of its own and all have the same settings, those of `epgt train TASK` with A2C and rollouts of
+/// 5 steps. Nothing is kept but the numbers that are printed.
 #[derive(Args)]
 pub struct BenchArgs {
     /// The task
@@ -145,7 +148,10 @@ pub struct BenchArgs {
     /// Numbers of environments to measure
     #[arg(long, value_name = "N,..", value_delimiter = ',', default_value = "1,16")]
     pub n_envs: Vec<usize>,
-    /// Also measure another program with the same setting, in a virtual environment of its own: sb3
+    /// Also measure another program with the same settings: sb3 (Stable-Baselines3)
+    ///
+    /// At the first use it is installed into a virtual environment in the user's cache directory, epgt/sb3-venv, which takes
+    /// minutes and some gigabytes. To use an existing Python that has stable-baselines3, name it in the variable EPGT_PYTHON.
     #[arg(long, value_name = "NAME")]
     pub peer: Option<String>,
     /// Environment steps of each measurement of the peer
@@ -154,6 +160,9 @@ pub struct BenchArgs {
     /// Repeat each measurement and keep the fastest
     #[arg(long, value_name = "N", default_value_t = 3)]
     pub repeat: usize,
+    /// Only step the simulator in this process, and print one JSON object per number of environments
+    #[arg(long, conflicts_with_all = ["peer", "repeat", "json"])]
+    pub simulator_only: bool,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

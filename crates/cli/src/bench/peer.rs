@@ -1,0 +1,179 @@
+//! Stable-Baselines3 as a peer: its A2C with our settings, in a virtual environment that is made at the first use.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use epgt_train::Config;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::Cost;
+use crate::output;
+
+/// How the peer is called.
+pub const NAME: &str = "sb3";
+
+/// What is installed, so that numbers can be compared between machines and months.
+const PACKAGES: [&str; 3] = ["stable-baselines3==2.9.2", "gymnasium==1.4.0", "torch==2.15.0"];
+
+/// Trains the peer and prints what it cost.
+const SCRIPT: &str = include_str!("../bench_sb3.py");
+
+/// Names an interpreter that has the packages already.
+const INTERPRETER: &str = "EPGT_PYTHON";
+
+/// Written into a virtual environment when it is complete.
+const COMPLETE: &str = "epgt-packages.txt";
+
+/// An interpreter that can train the peer.
+pub struct Peer {
+    /// Environment steps of a measurement.
+    pub steps: u64,
+    /// Its versions, in words.
+    pub versions: String,
+    python: PathBuf,
+}
+
+#[derive(Deserialize)]
+struct Versions {
+    versions: String,
+}
+
+impl Peer {
+    /// The peer of this name, installed where it is not yet.
+    pub fn find(name: &str, steps: u64) -> Result<Self, String> {
+        if name != NAME {
+            return Err(epgt_settings::unknown("peer", name, &[NAME]));
+        }
+        let python = match std::env::var_os(INTERPRETER).filter(|path| !path.is_empty()) {
+            Some(path) => PathBuf::from(path),
+            None => installed(&cache_directory()?.join("epgt").join("sb3-venv"))?,
+        };
+        let mut command = Command::new(&python);
+        command.args(["-c", SCRIPT, "versions"]);
+        let failure = format!("{} cannot run Stable-Baselines3", python.display());
+        let Versions { versions } = super::answer(&mut command, &failure)?;
+        Ok(Self {
+            steps,
+            versions,
+            python,
+        })
+    }
+
+    /// Trains with the settings of a configuration for so many steps after a first rollout and update, which are not counted.
+    pub fn measure(&self, config: &Config, steps: u64) -> Result<Cost, String> {
+        let (run, policy, a2c) = (&config.run, &config.policy, &config.a2c);
+        let settings = json!({
+            "task": run.task,
+            "steps": steps,
+            "n_envs": run.n_envs,
+            "seed": run.seed,
+            "normalize_observations": run.normalize_observations,
+            "normalize_rewards": run.normalize_rewards,
+            "hidden": policy.hidden,
+            "activation": policy.activation.name(),
+            "log_std_init": policy.log_std_init,
+            "n_steps": a2c.n_steps,
+            "learning_rate": a2c.learning_rate,
+            "gamma": a2c.gamma,
+            "gae_lambda": a2c.gae_lambda,
+            "ent_coef": a2c.ent_coef,
+            "vf_coef": a2c.vf_coef,
+            "max_grad_norm": a2c.max_grad_norm,
+            "rms_prop_decay": a2c.rms_prop_decay,
+            "rms_prop_eps": a2c.rms_prop_eps,
+            "normalize_advantage": a2c.normalize_advantage,
+        });
+        let mut command = Command::new(&self.python);
+        command.args(["-c", SCRIPT, "train", &settings.to_string()]);
+        super::answer(&mut command, "measuring Stable-Baselines3 failed")
+    }
+}
+
+/// Where programs may keep what they can get again.
+fn cache_directory() -> Result<PathBuf, String> {
+    let named = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    named("XDG_CACHE_HOME")
+        .or_else(|| named("HOME").map(|home| home.join(".cache")))
+        .ok_or_else(|| {
+            format!(
+                "there is no place to install the peer: set HOME, or set {INTERPRETER} to a Python that has \
+                 stable-baselines3"
+            )
+        })
+}
+
+/// The interpreter of the virtual environment, which is made if it is missing, unfinished or of other versions.
+fn installed(directory: &Path) -> Result<PathBuf, String> {
+    let python = directory.join("bin").join("python");
+    let (complete, packages) = (directory.join(COMPLETE), PACKAGES.join("\n"));
+    if fs::read_to_string(&complete).is_ok_and(|text| text == packages) {
+        return Ok(python);
+    }
+    output::note(&format!(
+        "Installing {} into {} once; this can take minutes and some gigabytes.",
+        PACKAGES.join(", "),
+        directory.display()
+    ));
+    let failure = |reason: &str| {
+        format!(
+            "Stable-Baselines3 could not be installed into {}: {reason}; repair that, or set {INTERPRETER} to a Python \
+             that has it",
+            directory.display()
+        )
+    };
+    let mut venv = Command::new("python3");
+    venv.args(["-m", "venv", "--clear"]).arg(directory);
+    let mut pip = Command::new(&python);
+    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        .args(PACKAGES);
+    for command in [&mut venv, &mut pip] {
+        succeed(command).map_err(|reason| failure(&reason))?;
+    }
+    fs::write(&complete, packages).map_err(|error| failure(&error.to_string()))?;
+    Ok(python)
+}
+
+/// Runs a command to its end; the error is the first line in which it says so, or the last that it said.
+fn succeed(command: &mut Command) -> Result<(), String> {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let reason = lines
+        .clone()
+        .find(|line| line.starts_with("ERROR") || line.starts_with("Error"))
+        .or_else(|| lines.next_back());
+    Err(reason.map_or_else(|| output.status.to_string(), str::to_string))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_peer_is_refused_with_the_nearest_name() {
+        let refusal = Peer::find("sb4", 1).err().unwrap();
+        assert_eq!(refusal, "unknown peer 'sb4'; did you mean 'sb3'?");
+    }
+
+    #[test]
+    fn a_failed_command_is_told_by_its_error_line() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "echo trying; echo 'ERROR: no such package'; echo bye; exit 1"]);
+        assert_eq!(succeed(&mut command).unwrap_err(), "ERROR: no such package");
+        let missing = succeed(&mut Command::new("no-such-program-of-epgt")).unwrap_err();
+        assert!(missing.starts_with("cannot start no-such-program-of-epgt"), "{missing}");
+    }
+}

@@ -1,0 +1,86 @@
+"""Trains Stable-Baselines3's A2C with the settings given as JSON, and prints what it cost as JSON.
+
+The peer of `epgt bench --peer sb3`. Everything that favours the peer is done: one thread (more cost it CPU time on networks this
+small), the vector environment that steps in this process, and a first rollout and update that are not counted.
+"""
+
+import json
+import resource
+import sys
+import time
+
+import gymnasium
+import stable_baselines3
+import torch
+from stable_baselines3 import A2C
+from stable_baselines3.common.env_util import make_vec_env
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+
+
+def build(settings):
+    """The learner with its environments, as `epgt train` sets them up."""
+    environments = make_vec_env(
+        settings["task"], n_envs=settings["n_envs"], seed=settings["seed"], vec_env_cls=DummyVecEnv
+    )
+    if settings["normalize_observations"] or settings["normalize_rewards"]:
+        environments = VecNormalize(
+            environments,
+            norm_obs=settings["normalize_observations"],
+            norm_reward=settings["normalize_rewards"],
+            clip_obs=10.0,
+            clip_reward=10.0,
+            gamma=settings["gamma"],
+        )
+    policy = {
+        "net_arch": {"pi": settings["hidden"], "vf": settings["hidden"]},
+        "activation_fn": {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}[settings["activation"]],
+        "log_std_init": settings["log_std_init"],
+        "optimizer_class": torch.optim.RMSprop,
+        "optimizer_kwargs": {"alpha": settings["rms_prop_decay"], "eps": settings["rms_prop_eps"]},
+    }
+    return A2C(
+        "MlpPolicy",
+        environments,
+        learning_rate=settings["learning_rate"],
+        n_steps=settings["n_steps"],
+        gamma=settings["gamma"],
+        gae_lambda=settings["gae_lambda"],
+        ent_coef=settings["ent_coef"],
+        vf_coef=settings["vf_coef"],
+        max_grad_norm=settings["max_grad_norm"],
+        normalize_advantage=settings["normalize_advantage"],
+        policy_kwargs=policy,
+        seed=settings["seed"],
+        device="cpu",
+        verbose=0,
+    )
+
+
+def peak_memory_mb():
+    """Most memory resident at once; Linux counts in kibibytes, macOS in bytes."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def train(settings):
+    """Trains for some steps after a first rollout and update, and says what those steps cost."""
+    model = build(settings)
+    model.learn(settings["n_envs"] * settings["n_steps"])
+    first, start = model.num_timesteps, time.process_time()
+    if settings["steps"] > 0:
+        model.learn(settings["steps"], reset_num_timesteps=False)
+    return {
+        "steps": model.num_timesteps - first,
+        "cpu_seconds": time.process_time() - start,
+        "peak_memory_mb": peak_memory_mb(),
+    }
+
+
+def versions():
+    """What was compared with."""
+    text = f"Stable-Baselines3 {stable_baselines3.__version__} (Gymnasium {gymnasium.__version__}, PyTorch {torch.__version__})"
+    return {"versions": text}
+
+
+torch.set_num_threads(1)
+print(json.dumps(versions() if sys.argv[1] == "versions" else train(json.loads(sys.argv[2]))))

@@ -1,0 +1,75 @@
+//! `epgt bench` as a user runs it.
+
+use std::process::{Command, Output};
+
+fn bench(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_epgt"))
+        .arg("bench")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn every_variant_is_measured_and_the_simulator_is_the_fastest() {
+    let arguments = ["MountainCarContinuous-v0", "--steps", "2000", "--n-envs", "1"];
+    let output = bench(&[&arguments[..], &["--repeat", "1", "--json"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let rows = report["rows"].as_array().unwrap();
+    let names: Vec<_> = rows.iter().map(|row| row["variant"].as_str().unwrap()).collect();
+    let all = ["simulator", "fixed", "epgt", "epgt-paper", "random", "bandit", "dqn"];
+    assert_eq!(names, all);
+    for row in rows {
+        assert_eq!((&row["n_envs"], &row["steps"]), (&1.into(), &2000.into()), "{row}");
+        for number in [
+            "cpu_seconds",
+            "steps_per_cpu_second",
+            "of_simulator",
+            "of_fixed",
+            "peak_memory_mb",
+        ] {
+            assert!(row[number].as_f64().unwrap() > 0.0, "{number} of {row}");
+        }
+        assert!(row["of_simulator"].as_f64().unwrap() <= 1.0, "{row}");
+        assert!(row["of_peer"].is_null());
+        let timed = ["fixed", "epgt"].contains(&row["variant"].as_str().unwrap());
+        assert_eq!(
+            row["first_update_ms"].as_f64().is_some_and(|ms| ms > 0.0),
+            timed,
+            "{row}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_measured_is_refused_in_one_sentence() {
+    let refused = |arguments: &[&str]| {
+        let output = bench(arguments);
+        assert!(!output.status.success() && output.stdout.is_empty());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(
+        refused(&["--peer", "sb33"]),
+        "epgt: unknown peer 'sb33'; did you mean 'sb3'?\n"
+    );
+    assert!(refused(&["MountainCar"]).contains("did you mean"));
+    assert!(refused(&["--n-envs", "0"]).contains("at least one environment"));
+    assert!(refused(&["--repeat", "0"]).contains("--repeat 0"));
+    assert!(refused(&["--peer", "sb3", "--peer-steps", "many"]).contains("whole number"));
+}
+
+#[test]
+fn a_python_without_the_peer_is_named() {
+    let output = Command::new(env!("CARGO_BIN_EXE_epgt"))
+        .args(["bench", "--peer", "sb3"])
+        .env("EPGT_PYTHON", "/nonexistent/python")
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.starts_with("epgt: /nonexistent/python cannot run Stable-Baselines3: "),
+        "{said}"
+    );
+    assert_eq!((output.status.code(), said.lines().count()), (Some(1), 1));
+}
