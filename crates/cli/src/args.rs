@@ -52,7 +52,7 @@ pub struct TrainArgs {
     /// The hyper-agent's settings to start from: default (best evidence) or paper (exactly the paper)
     #[arg(long)]
     pub preset: Option<String>,
-    /// What to schedule: NAME=paper:B, NAME=log:LOW..HIGH:B, NAME=uniform:LOW..HIGH:B or NAME=V:V:V, separated by commas
+    /// What to schedule: NAME=paper:B, NAME=around:FACTOR:B, NAME=log:LOW..HIGH:B, NAME=uniform:LOW..HIGH:B or NAME=V:V:V, separated by commas
     #[arg(long, value_name = "NAME=VALUES,..")]
     pub tune: Option<String>,
     /// Environment steps in all
@@ -80,7 +80,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Go on with the run in this directory
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["task", "algo", "scheduler", "preset", "tune", "steps", "n_envs", "seed",
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["task", "algo", "scheduler", "preset", "tune", "steps", "n_envs", "seed", "seeds",
         "config", "set", "out", "force", "print_config"])]
     pub resume: Option<PathBuf>,
     /// Replace an existing run

@@ -9,7 +9,6 @@ mod peer;
 mod simulator;
 mod table;
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -156,9 +155,7 @@ impl Bench {
                 .flat_map(|config| variants.iter().map(move |variant| (config, *variant)));
             for (slot, (config, variant)) in rows.iter_mut().zip(jobs) {
                 let n_envs = config.run.n_envs;
-                if std::io::stderr().is_terminal() {
-                    eprint!("\r\x1b[Kround {round} of {repeat}: {}, N = {n_envs}", variant.name());
-                }
+                output::live_line(&format!("round {round} of {repeat}: {}, N = {n_envs}", variant.name()));
                 let cost = self.cost(variant, config)?;
                 let first_update_ms = match variant.is_timed_from_start() {
                     true => Some(self.first_update_ms(variant, config)?),
@@ -171,9 +168,7 @@ impl Bench {
                 });
             }
         }
-        if std::io::stderr().is_terminal() {
-            eprint!("\r\x1b[K");
-        }
+        output::live_line("");
         Ok(rows.into_iter().flatten().collect())
     }
 

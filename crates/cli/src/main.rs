@@ -7,6 +7,7 @@ mod eval;
 mod experiment;
 mod explain;
 mod output;
+mod parallel;
 mod tasks;
 mod train;
 

@@ -1,7 +1,9 @@
 //! Standard output that may go away: a reader that has seen enough (`epgt tasks | head -1`) is no fault, a full disk is one
 //! that can be told in a sentence.
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+
+pub use epgt_train::artifact::reason;
 
 /// Writes a text to standard output.
 pub fn print(text: &str) -> Result<(), String> {
@@ -19,8 +21,12 @@ pub fn note(line: &str) {
     let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }
 
-/// The system's words in mid-sentence: no capital, no error number.
-pub fn reason(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error").next().unwrap_or_default().to_lowercase()
+/// Rewrites the current line of a terminal; shows nothing elsewhere.
+pub fn live_line(text: &str) {
+    let mut err = std::io::stderr().lock();
+    if err.is_terminal() {
+        let _ = err
+            .write_all(format!("\r\x1b[K{text}").as_bytes())
+            .and_then(|()| err.flush());
+    }
 }

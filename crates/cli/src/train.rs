@@ -1,15 +1,15 @@
 //! `epgt train`: from the command line to a finished run.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
-use epgt_train::{Assignment, CONFIG, Config, Run, RunEnd, RunError, RunResult};
+use epgt_train::{Assignment, Config, Run, RunEnd, RunError, RunResult};
 
 use crate::Done;
 use crate::args::TrainArgs;
 use crate::display::Display;
-use crate::output;
+use crate::parallel::lock;
+use crate::{output, parallel};
 
 /// All runs of `--seeds` are set up before the first starts.
 const MOST_SEEDS: u64 = 1000;
@@ -126,21 +126,13 @@ fn assignments(args: &TrainArgs) -> Result<Vec<Assignment>, String> {
     Ok(list)
 }
 
-fn is_taken(job: &Job, force: bool) -> bool {
-    job.config.is_some() && !force && job.directory.join(CONFIG).exists()
-}
-
 /// Runs the jobs, as many at a time as there are threads, and reports them in order.
 fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = args.threads.unwrap_or_else(cores).clamp(1, jobs.len());
-    let stop = stop_on_ctrl_c()?;
+    let threads = parallel::threads(args.threads, jobs.len());
+    let stop = parallel::stop_on_ctrl_c()?;
     // All runs are set up before any starts, and none where one would be refused, so that a refusal costs nothing.
-    if let Some(taken) = jobs.iter().find(|job| is_taken(job, args.force)) {
-        return Err(format!(
-            "{} already holds a run; resume it with --resume, choose another --out, or replace it with --force",
-            taken.directory.display()
-        ));
+    for job in jobs.iter().filter(|job| job.config.is_some() && !args.force) {
+        Run::refuse_taken(&job.directory).map_err(|RunError(sentence)| sentence)?;
     }
     let mut runs = Vec::new();
     for job in &jobs {
@@ -157,21 +149,11 @@ fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
     let names: Vec<String> = jobs.iter().map(|job| job.directory.display().to_string()).collect();
     let display = Mutex::new(Display::new(args.quiet, &names, &config));
     lock(&display).announce(&config);
-    let next = AtomicUsize::new(0);
     let ends: Vec<Mutex<Option<Result<RunEnd, RunError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let i = next.fetch_add(1, Ordering::Relaxed);
-                    if i >= runs.len() || stop.load(Ordering::Relaxed) {
-                        break;
-                    }
-                    let Some(mut run) = lock(&runs[i]).take() else { break };
-                    let end = run.train(&stop, &mut |progress| lock(&display).update(i, progress));
-                    *lock(&ends[i]) = Some(end);
-                }
-            });
+    parallel::in_turn(threads, jobs.len(), &stop, |i| {
+        if let Some(mut run) = lock(&runs[i]).take() {
+            let end = run.train(&stop, &mut |progress| lock(&display).update(i, progress));
+            *lock(&ends[i]) = Some(end);
         }
     });
     let ends: Vec<_> = ends.iter().map(|end| lock(end).take()).collect();
@@ -227,22 +209,4 @@ fn summary(result: &RunResult, directory: &Path) -> String {
         result.steps_per_second,
         directory.display()
     )
-}
-
-/// A flag that the first Ctrl-C sets; a second one ends the program at once.
-fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, String> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(crate::INTERRUPTED));
-        }
-    })
-    .map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
-    Ok(stop)
-}
-
-/// Locks a mutex; a thread that panicked while holding it leaves data that is still whole.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

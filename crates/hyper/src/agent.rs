@@ -221,6 +221,11 @@ impl HyperAgent {
         self.state.pending = pending;
     }
 
+    /// One sentence if the hyper-agent's own networks have diverged.
+    pub fn not_finite(&self) -> Option<&'static str> {
+        self.mind.not_finite()
+    }
+
     /// Hands over the decisions whose outcome is known, for the log.
     pub fn take_decisions(&mut self) -> impl Iterator<Item = Decision> + '_ {
         self.state.finished.drain(..)

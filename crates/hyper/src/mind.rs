@@ -37,7 +37,7 @@ pub enum SavedMind<'a> {
     Mindless,
     Bandit(Cow<'a, [Bandit]>),
     Episodic(Box<SavedEncoder<'a>>, Cow<'a, [EpisodicMemory]>),
-    Dqn(Box<SavedEncoder<'a>>, Cow<'a, DqnState>),
+    Dqn(Box<SavedEncoder<'a>>, Box<Cow<'a, DqnState>>),
 }
 
 impl Mind {
@@ -199,6 +199,18 @@ impl Mind {
         }
     }
 
+    /// Where the mind's own training has left the realm of numbers, if it has.
+    pub fn not_finite(&self) -> Option<&'static str> {
+        let broken = |x: Option<f32>| x.is_some_and(|x| !x.is_finite());
+        if broken(self.encoder().and_then(Encoder::reconstruction_loss)) {
+            Some("the encoder's reconstruction loss is not finite; lower hyper.encoder_learning_rate")
+        } else if broken(self.dqn_loss()) {
+            Some("the loss of dqn is not finite; lower hyper.dqn_learning_rate")
+        } else {
+            None
+        }
+    }
+
     /// Squared error of the value network's last batch.
     pub fn dqn_loss(&self) -> Option<f32> {
         match self {
@@ -213,7 +225,7 @@ impl Mind {
             Self::Fixed | Self::Random => SavedMind::Mindless,
             Self::Bandit(bandits) => SavedMind::Bandit(Cow::Borrowed(bandits)),
             Self::Episodic(encoder, memories) => SavedMind::Episodic(Box::new(encoder.save()), Cow::Borrowed(memories)),
-            Self::Dqn(encoder, dqn) => SavedMind::Dqn(Box::new(encoder.save()), Cow::Borrowed(dqn.save())),
+            Self::Dqn(encoder, dqn) => SavedMind::Dqn(Box::new(encoder.save()), Box::new(Cow::Borrowed(dqn.save()))),
         }
     }
 

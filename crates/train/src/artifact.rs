@@ -137,7 +137,12 @@ impl ArtifactError {
 }
 
 /// The system's words in mid-sentence: no capital, no error number.
-fn reason(error: &io::Error) -> String {
+///
+/// ```
+/// let error = std::fs::read("no/such/file").unwrap_err();
+/// assert_eq!(epgt_train::artifact::reason(&error), "no such file or directory");
+/// ```
+pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or_default();
     let mut characters = text.chars();

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use epgt_hyper::{Axis, Grid, HyperSettings, HyperSpace, Scheduler};
+use epgt_hyper::{Axis, EncoderKind, Grid, HyperSettings, HyperSpace, Scheduler};
 use epgt_pg::{A2c, A2cSettings, Kind, PolicySettings};
 use epgt_settings::{Entry, Settings, choice, settings};
 
@@ -322,7 +322,7 @@ impl Config {
 
     /// Environment steps of one rollout.
     pub fn rollout_steps(&self) -> u64 {
-        (self.run.n_envs * self.a2c.n_steps) as u64
+        (self.run.n_envs as u64).saturating_mul(self.a2c.n_steps as u64)
     }
 
     /// Policy updates of the whole run.
@@ -336,12 +336,6 @@ impl Config {
         if run.n_envs == 0 {
             return Err("n_envs = 0 cannot be used: at least one environment is needed".to_string());
         }
-        if run.n_envs > 100_000 {
-            return Err(format!(
-                "n_envs = {} is more than this program will step at once (100000)",
-                run.n_envs
-            ));
-        }
         if run.eval_episodes == 0 {
             return Err("eval_episodes = 0 cannot be used; to never evaluate set eval_interval = 0".to_string());
         }
@@ -352,6 +346,7 @@ impl Config {
         self.a2c.validate().map_err(|error| format!("a2c.{error}"))?;
         self.hyper.validate().map_err(|error| format!("hyper.{error}"))?;
         self.hyper_space()?;
+        self.check_memory()?;
         if self.total_updates() == 0 {
             return Err(format!(
                 "steps = {} is less than one rollout of {} environments times {} steps; raise it to {} or more",
@@ -362,6 +357,46 @@ impl Config {
             ));
         }
         Ok(())
+    }
+
+    /// Refuses settings whose buffers no usual machine can hold, instead of running out of memory later. Counts numbers of
+    /// the rollout, the networks with their optimisers, and the hyper-agent's encoder, roughly but in full.
+    fn check_memory(&self) -> Result<(), String> {
+        const MOST_GIGABYTES: f64 = 16.0;
+        let task = epgt_envs::find(&self.run.task).map_err(|error| error.to_string())?;
+        let (observation, action) = (task.observation.len() as f64, task.action.len() as f64);
+        let rollout = self.rollout_steps() as f64 * (observation + action + 10.0);
+
+        let hidden = self.policy.hidden.iter().map(|&width| width as f64);
+        let (mut weights, mut rows, mut inputs) = (0.0, 2.0, observation);
+        for width in hidden.chain([action]) {
+            weights += 2.0 * width * (inputs + 1.0);
+            rows += 2.0 * (width + 1.0);
+            inputs = width;
+        }
+        let hyper = &self.hyper;
+        let orders = hyper.order as f64 + 1.0;
+        let features = rows * hyper.state_dim as f64 * orders;
+        let latent = hyper.key_dim as f64;
+        let (batch, buffer) = (hyper.encoder_batch as f64, hyper.encoder_buffer as f64);
+        let encoder = features / 4.0 * (features + 2.0 * latent);
+        let encoder = match (self.run.scheduler, hyper.encoder) {
+            (Scheduler::Epgt | Scheduler::Dqn, EncoderKind::Vae) => {
+                8.0 * encoder + buffer * weights * orders + 4.0 * batch * features
+            }
+            (Scheduler::Epgt | Scheduler::Dqn, EncoderKind::Random) => 2.0 * encoder + weights * orders,
+            _ => 0.0,
+        };
+        let actions = self.hyper_space()?.0.len() as f64;
+        let search = (actions + 1.0) * 2.0 * hyper.neighbours.max(hyper.write_neighbours) as f64;
+        let gigabytes = 4e-9 * (rollout + 3.0 * weights + encoder + search + 64.0 * hyper.dqn_batch as f64);
+        match gigabytes <= MOST_GIGABYTES {
+            true => Ok(()),
+            false => Err(format!(
+                "these settings need about {gigabytes:.0} GB, more than the {MOST_GIGABYTES} GB that are accepted; lower n_envs, \
+                 a2c.n_steps, policy.hidden or the hyper section's sizes"
+            )),
+        }
     }
 }
 
@@ -439,6 +474,18 @@ mod tests {
         assert!(refused(&[("steps", "10")]).contains("less than one rollout"));
         assert!(refused(&[("hyper.write_rate", "2")]).contains("write_rate = 2"));
         assert!(refused(&[("tune.gamma", "0.9:1.1")]).contains("gamma = 1.1"));
+        for (key, value) in [
+            ("a2c.n_steps", "18446744073709551615"),
+            ("n_envs", "1e12"),
+            ("policy.hidden", "[1e9, 1e9]"),
+            ("hyper.key_dim", "1e12"),
+            ("hyper.state_dim", "1e9"),
+            ("hyper.order", "1e12"),
+            ("hyper.neighbours", "1e12"),
+        ] {
+            assert!(refused(&[(key, value)]).contains("GB"), "{key}");
+        }
+        assert!(refused(&[("preset", "paper"), ("hyper.encoder_batch", "1e12")]).contains("GB"));
         assert!(Config::read_toml("steps = \n").unwrap_err().contains("line 1"));
     }
 }

@@ -21,9 +21,7 @@ pub fn of(task: &str, algorithm: Algorithm) -> &'static [(&'static str, &'static
             ("hyper.outcome", "episode"),
         ],
         ("MountainCar-v0", Algorithm::A2c) => &[("steps", "1_000_000"), ("n_envs", "16"), ("hyper.outcome", "episode")],
-        ("MountainCarContinuous-v0", Algorithm::A2c) => {
-            &[("steps", "100_000"), ("n_envs", "4"), ("a2c.ent_coef", "0.0")]
-        }
+        ("MountainCarContinuous-v0", Algorithm::A2c) => &[("steps", "100_000"), ("n_envs", "4")],
         ("Pendulum-v1", Algorithm::A2c) => &[
             ("steps", "1_000_000"),
             ("n_envs", "8"),

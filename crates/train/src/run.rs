@@ -175,15 +175,18 @@ pub struct Run {
 impl Run {
     /// Starts a run in a new directory. An existing run is only replaced with `force`, and then only its own files.
     pub fn create(config: Config, directory: &Path, force: bool) -> Result<Self, RunError> {
-        if directory.join(CONFIG).exists() && !force {
-            return Err(RunError(format!(
-                "{} already holds a run; resume it with --resume, choose another --out, or replace it with --force",
-                directory.display()
-            )));
+        if !force {
+            Self::refuse_taken(directory)?;
         }
-        let unwritable = |error: std::io::Error| RunError(format!("cannot use {}: {error}", directory.display()));
+        let unwritable = |error: std::io::Error| {
+            RunError(format!(
+                "cannot use {}: {}",
+                directory.display(),
+                artifact::reason(&error)
+            ))
+        };
         fs::create_dir_all(directory).map_err(unwritable)?;
-        for name in [CONFIG, BEST_POLICY, LAST_POLICY, CHECKPOINT, RESULT]
+        for name in [BEST_POLICY, LAST_POLICY, CHECKPOINT, RESULT]
             .iter()
             .chain(&logs::FILES)
         {
@@ -207,13 +210,25 @@ impl Run {
         ))
     }
 
+    /// Refuses a directory that already holds a run.
+    pub fn refuse_taken(directory: &Path) -> Result<(), RunError> {
+        match directory.join(CONFIG).exists() {
+            false => Ok(()),
+            true => Err(RunError(format!(
+                "{} already holds a run; resume it with --resume, choose another --out, or replace it with --force",
+                directory.display()
+            ))),
+        }
+    }
+
     /// Goes on from the last checkpoint of a run, or from its start if it was stopped before the first.
     pub fn resume(directory: &Path) -> Result<Self, RunError> {
         let path = directory.join(CONFIG);
         let config_text = fs::read_to_string(&path).map_err(|error| {
             RunError(format!(
-                "{} is not a run directory: cannot read {CONFIG}: {error}",
-                directory.display()
+                "{} is not a run directory: cannot read {CONFIG}: {}",
+                directory.display(),
+                artifact::reason(&error)
             ))
         })?;
         let config = Config::read_toml(&config_text)
@@ -221,6 +236,12 @@ impl Run {
             .map_err(|error| RunError(format!("{}: {error}", path.display())))?;
         let path = directory.join(CHECKPOINT);
         if !path.exists() {
+            if directory.join(RESULT).exists() {
+                return Err(RunError(format!(
+                    "{} holds a finished run whose {CHECKPOINT} is missing; there is nothing to go on from",
+                    directory.display()
+                )));
+            }
             return Self::create(config, directory, true);
         }
         let payload = artifact::open(&path)?;
@@ -316,7 +337,7 @@ impl Run {
                 self.logs
                     .metrics(&self.trainer, self.wall_seconds(), evaluation.as_ref(), self.best)?;
             }
-            if self.trainer.counters.updates % 16 == 0 && reported.elapsed().as_secs_f64() > REPORT_EVERY {
+            if self.trainer.counters.updates.is_multiple_of(16) && reported.elapsed().as_secs_f64() > REPORT_EVERY {
                 observe(&self.progress());
                 reported = Instant::now();
             }

@@ -30,6 +30,8 @@ pub enum TrainError {
     Environment(EnvError),
     /// A loss or gradient was not finite.
     Diverged(NotFinite),
+    /// The hyper-agent's own training was not finite.
+    HyperAgentDiverged(&'static str),
 }
 
 impl fmt::Display for TrainError {
@@ -37,6 +39,7 @@ impl fmt::Display for TrainError {
         match self {
             Self::Environment(error) => write!(f, "{error}"),
             Self::Diverged(error) => write!(f, "{error}"),
+            Self::HyperAgentDiverged(sentence) => f.write_str(sentence),
         }
     }
 }
@@ -198,6 +201,9 @@ impl Trainer {
         let values = self.hyper.choose(&context);
         for (&index, &value) in self.scheduled.iter().zip(values) {
             self.method.set(index, value);
+        }
+        if let Some(sentence) = self.hyper.not_finite() {
+            return Err(TrainError::HyperAgentDiverged(sentence));
         }
         self.stats = self.method.update(&mut self.policy, &mut self.rollout)?;
 

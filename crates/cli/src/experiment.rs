@@ -8,13 +8,14 @@ mod progress;
 mod table;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
 
 use epgt_train::{Run, RunEnd, RunError, RunResult};
 
 use crate::args::ExperimentArgs;
-use crate::{Done, output};
+use crate::parallel::lock;
+use crate::{Done, output, parallel};
 use plan::{Cell, Plan, State};
 use progress::Progress;
 
@@ -132,28 +133,19 @@ fn make_runs(args: &ExperimentArgs, plan: &Plan, cells: &[Cell], states: Vec<Sta
     // Methods take turns, so that the time left can be told and what is there after a stop is balanced.
     open.sort_by_key(|&i| (cells[i].task, cells[i].config.run.seed, cells[i].method));
 
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    let jobs = args.jobs.unwrap_or_else(cores).min(open.len());
+    let jobs = parallel::threads(args.jobs, open.len());
     let progress = Mutex::new(Progress::new(args.quiet, cells.len(), open.len()));
     lock(&progress).announce(&plan.name, jobs);
-    let stop = stop_on_ctrl_c()?;
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..jobs {
-            scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    let turn = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(&i) = open.get(turn) else { break };
-                    let end = make_run(&cells[i], begun[i], &stop, &mut |share| {
-                        lock(&progress).update(turn, share)
-                    });
-                    if !matches!(end, End::Stopped) {
-                        lock(&progress).finish(turn, &describe(plan, &cells[i], &end));
-                    }
-                    *lock(&ends[i]) = end;
-                }
-            });
+    let stop = parallel::stop_on_ctrl_c()?;
+    parallel::in_turn(jobs, open.len(), &stop, |turn| {
+        let i = open[turn];
+        let end = make_run(&cells[i], begun[i], &stop, &mut |share| {
+            lock(&progress).update(turn, share)
+        });
+        if !matches!(end, End::Stopped) {
+            lock(&progress).finish(turn, &describe(plan, &cells[i], &end));
         }
+        *lock(&ends[i]) = end;
     });
     lock(&progress).close();
     Ok(ends
@@ -193,24 +185,6 @@ fn describe(plan: &Plan, cell: &Cell, end: &End) -> String {
         End::Stopped => "stopped".to_string(),
     };
     format!("{task}, {method}, seed {}: {came_of_it}", cell.config.run.seed)
-}
-
-/// A flag that the first Ctrl-C sets; a second one ends the program at once.
-fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, String> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let flag = stop.clone();
-    ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
-            std::process::exit(i32::from(crate::INTERRUPTED));
-        }
-    })
-    .map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
-    Ok(stop)
-}
-
-/// Locks a mutex; a thread that panicked while holding it leaves data that is still whole.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 #[cfg(test)]

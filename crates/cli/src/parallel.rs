@@ -1,0 +1,46 @@
+//! Several runs at a time, and how they are asked to stop.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Threads for `jobs`: as many as asked for or as the machine has cores, and no more than there are jobs.
+pub fn threads(asked: Option<usize>, jobs: usize) -> usize {
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    asked.unwrap_or_else(cores).clamp(1, jobs.max(1))
+}
+
+/// Does `work(0)`, `work(1)`, .. up to `jobs`, each on the next free thread, until all are begun or `stop` is set.
+pub fn in_turn(threads: usize, jobs: usize, stop: &AtomicBool, work: impl Fn(usize) + Sync) {
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    let turn = next.fetch_add(1, Ordering::Relaxed);
+                    if turn >= jobs {
+                        break;
+                    }
+                    work(turn);
+                }
+            });
+        }
+    });
+}
+
+/// A flag that the first Ctrl-C sets; a second one ends the program at once.
+pub fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let flag = stop.clone();
+    ctrlc::set_handler(move || {
+        if flag.swap(true, Ordering::Relaxed) {
+            std::process::exit(i32::from(crate::INTERRUPTED));
+        }
+    })
+    .map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
+    Ok(stop)
+}
+
+/// Locks a mutex; a thread that panicked while holding it leaves data that is still whole.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
