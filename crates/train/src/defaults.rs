@@ -3,7 +3,7 @@
 //! Where every step earns the same reward, the reward rate says nothing about the policy: there the hyper-agent is scored by
 //! episode returns. The scores that these settings reach are in `docs/results.md`.
 
-use crate::config::Algorithm;
+use crate::settings::Algorithm;
 
 /// `key = value` pairs for a task and method, laid upon the settings' own defaults.
 pub fn of(task: &str, algorithm: Algorithm) -> &'static [(&'static str, &'static str)] {

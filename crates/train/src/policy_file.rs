@@ -1,7 +1,7 @@
 //! Policies as safetensors files: the networks, the normalisation they were trained with, and what they are for.
 //!
-//! The tensors have the names of the training parameters (`policy.0.weight`, ...) beside `normalizer.observation_mean` and
-//! `normalizer.observation_variance`, all little-endian, so that any safetensors reader can load them. One metadata entry,
+//! The tensors have the names of the training parameters (`policy.0.weight`, ...) beside `normalizer.observation_mean`,
+//! `normalizer.observation_variance` and `normalizer.return_variance`, all little-endian, so that any safetensors reader can load them. One metadata entry,
 //! `epgt`, is a JSON object with the task and the networks' settings. The bytes depend on nothing else, so equal policies have
 //! equal hashes.
 
@@ -68,9 +68,13 @@ pub fn encode(
             )
         })
         .collect();
-    let (mean, variance) = (normalizer.observation_mean(), normalizer.observation_variance());
-    for (name, data) in [("mean", mean), ("variance", variance)] {
-        let name = format!("normalizer.observation_{name}");
+    let return_variance = [normalizer.return_variance()];
+    for (name, data) in [
+        ("observation_mean", normalizer.observation_mean()),
+        ("observation_variance", normalizer.observation_variance()),
+        ("return_variance", &return_variance),
+    ] {
+        let name = format!("normalizer.{name}");
         tensors.push((name, Dtype::F64, vec![data.len()], f64_bytes(data)));
     }
     let views = tensors

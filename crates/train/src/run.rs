@@ -15,7 +15,6 @@
 //! any moment and resumed ends with the same bytes as one that was not.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,8 +23,9 @@ use std::time::Instant;
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::{self, ArtifactError};
+use crate::artifact;
 use crate::logs::{LogLengths, Logs};
+use crate::outcome::{Progress, RunEnd, RunError, RunResult};
 use crate::trainer::{SavedTrainer, TrainError, Trainer};
 use crate::{Config, Evaluation, evaluate, logs, policy_file, usage};
 
@@ -43,96 +43,6 @@ pub const RESULT: &str = "result.json";
 /// Seconds between two reports to the observer, and the least between two checkpoints that nobody asked for.
 const REPORT_EVERY: f64 = 0.1;
 const LEAST_CHECKPOINT: f64 = 1.0;
-
-/// The summary of a run, also what `--json` prints.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct RunResult {
-    /// The task's id.
-    pub task: String,
-    /// The policy-gradient method.
-    pub algo: String,
-    /// Who scheduled the hyperparameters.
-    pub scheduler: String,
-    /// The seed.
-    pub seed: u64,
-    /// Environment steps taken.
-    pub steps: u64,
-    /// Episodes that ended and count.
-    pub episodes: u64,
-    /// Mean raw return of the last hundred training episodes; null when none has ended.
-    pub return_last_100: Option<f64>,
-    /// Best mean raw return of an evaluation; null when there was none.
-    pub best_evaluation: Option<f64>,
-    /// Environment steps per second of wall-clock time, everything included.
-    pub steps_per_second: f64,
-    /// Wall-clock seconds, over all resumes.
-    pub wall_seconds: f64,
-    /// CPU seconds of the training thread, over all resumes.
-    pub cpu_seconds: f64,
-    /// Peak resident memory of the process in megabytes.
-    pub peak_memory_mb: f64,
-    /// SHA-256 of the last policy file.
-    pub policy_sha256: String,
-}
-
-/// How a run ended.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RunEnd {
-    /// The budget is spent.
-    Finished(RunResult),
-    /// It was asked to stop, and has saved itself.
-    Interrupted {
-        /// Environment steps taken so far.
-        steps: u64,
-    },
-}
-
-/// Why a run could not start or go on; one sentence.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunError(pub String);
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for RunError {}
-
-impl From<ArtifactError> for RunError {
-    fn from(error: ArtifactError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-impl From<String> for RunError {
-    fn from(error: String) -> Self {
-        Self(error)
-    }
-}
-
-/// What an observer is told, a few times a second.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Progress<'a> {
-    /// Environment steps taken.
-    pub steps: u64,
-    /// Environment steps of the whole run.
-    pub total_steps: u64,
-    /// Steps per second since the start or resume.
-    pub steps_per_second: f64,
-    /// Seconds until the end at that speed.
-    pub seconds_left: f64,
-    /// Mean return of the last hundred episodes.
-    pub mean_return: Option<f64>,
-    /// The best evaluation so far.
-    pub best_evaluation: Option<f64>,
-    /// The scheduled hyperparameters and their current values.
-    pub hyperparameters: Vec<(&'a str, f64)>,
-    /// Probability of a random hyper-action.
-    pub epsilon: f32,
-    /// Tuples in the episodic memory.
-    pub memory: usize,
-}
 
 #[derive(Serialize, Deserialize)]
 struct Checkpoint<'a> {

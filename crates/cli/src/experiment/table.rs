@@ -214,6 +214,18 @@ fn verdict(summaries: &[Summary<'_>]) -> String {
     let Some(best) = comparable.max_by(|a, b| a.mean.total_cmp(&b.mean)) else {
         return "No method has a score.".to_string();
     };
+    let tied: Vec<&str> = summaries
+        .iter()
+        .filter(|summary| summary.mean == best.mean)
+        .map(|summary| summary.name)
+        .collect();
+    if tied.len() > 1 {
+        return format!(
+            "{} share the highest mean, {}: none is better.",
+            list(&tied),
+            number(best.mean)
+        );
+    }
     let ahead = format!("{} has the highest mean, {}", best.name, number(best.mean));
     let others = || summaries.iter().filter(|summary| !std::ptr::eq(*summary, best));
     if others().next().is_none() {
@@ -364,6 +376,10 @@ mod tests {
         let high = || summary("a", &[9.0, 9.1, 9.2, 9.3, 9.4], 5);
         let level = || summary("b", &[8.0, 9.0, 9.2, 9.3, 9.6], 5);
         let low = || summary("c", &[1.0, 1.1, 1.2, 1.3, 1.4], 5);
+        assert_eq!(
+            verdict(&[low(), high(), high()]),
+            "a and a share the highest mean, 9.20: none is better."
+        );
         assert!(verdict(&[low(), high()]).contains("a has the highest mean, 9.20, and is better than every other"));
         assert!(verdict(&[high(), level()]).contains("no method is shown to be better"));
         let mixed = verdict(&[high(), level(), low()]);

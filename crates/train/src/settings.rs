@@ -1,0 +1,92 @@
+//! The settings of a run itself, and how a user assigns any setting.
+
+use epgt_hyper::Scheduler;
+use epgt_settings::{choice, settings};
+
+choice! {
+    /// The policy-gradient method.
+    pub enum Algorithm {
+        /// Advantage actor-critic.
+        A2c = "a2c",
+    }
+}
+
+choice! {
+    /// A named set of hyper-agent settings that the user's own are laid upon.
+    pub enum Preset {
+        /// The best evidence so far.
+        Default = "default",
+        /// Exactly the paper.
+        Paper = "paper",
+    }
+}
+
+settings! {
+    /// Settings of the run itself.
+    pub struct RunSettings {
+        /// The task, by its Gymnasium id.
+        pub task: String = String::new();
+        /// The policy-gradient method.
+        pub algo: Algorithm = Algorithm::A2c;
+        /// Who schedules the hyperparameters.
+        pub scheduler: Scheduler = Scheduler::Epgt;
+        /// The hyper-agent's settings that the others are laid upon: default (best evidence) or paper (exactly the paper).
+        pub preset: Preset = Preset::Default;
+        /// The one number that determines everything random.
+        pub seed: u64 = 0;
+        /// Environment steps in all; what is left of the last rollout is not played.
+        @ "n_e"
+        pub steps: u64 = 100_000;
+        /// Environments that are stepped together.
+        @ "N"
+        pub n_envs: usize = 8;
+        /// Whether observations are normalised by running statistics (clip 10).
+        pub normalize_observations: bool = true;
+        /// Whether rewards are normalised by the running deviation of the return (clip 10). Scores are always of raw rewards.
+        pub normalize_rewards: bool = true;
+        /// Whether each environment's first episode is cut at a different time, so that resets do not come all at once.
+        pub staggered_starts: bool = true;
+        /// Environment steps between two rows of metrics; auto is a hundredth of the run.
+        pub log_interval: Option<u64> = None;
+        /// Environment steps between two evaluations; auto is a tenth of the run, 0 is never.
+        pub eval_interval: Option<u64> = None;
+        /// Episodes of an evaluation.
+        pub eval_episodes: usize = 10;
+        /// Environment steps between two checkpoints; auto is a tenth of the run but at least a second, 0 is only at the end.
+        pub checkpoint_interval: Option<u64> = None;
+    }
+}
+
+/// One `key = value` of the user; keys are dotted (`a2c.gamma`), and the section may be left out where only one has the key.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assignment {
+    /// The setting.
+    pub key: String,
+    /// Its value as TOML text; quotes may be left out.
+    pub value: String,
+}
+
+impl Assignment {
+    /// An assignment from its two halves.
+    pub fn new(key: impl Into<String>, value: impl ToString) -> Self {
+        Self {
+            key: key.into(),
+            value: value.to_string(),
+        }
+    }
+
+    /// Reads `KEY=VALUE`.
+    ///
+    /// ```
+    /// use epgt_train::Assignment;
+    /// assert_eq!(Assignment::parse("hyper.hold=20")?, Assignment::new("hyper.hold", 20));
+    /// assert!(Assignment::parse("hyper.hold").is_err());
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (key, value) = text
+            .split_once('=')
+            .ok_or_else(|| format!("'{text}' should be KEY=VALUE"))?;
+        Ok(Self::new(key.trim(), value.trim()))
+    }
+}
