@@ -15,7 +15,7 @@
 //! any moment and resumed ends with the same bytes as one that was not.
 
 use std::borrow::Cow;
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -39,6 +39,9 @@ pub const LAST_POLICY: &str = "last.safetensors";
 pub const CHECKPOINT: &str = "checkpoint.bin";
 /// The summary of a finished run.
 pub const RESULT: &str = "result.json";
+
+/// Held by the process that trains in the directory.
+const LOCK: &str = ".lock";
 
 /// Seconds between two reports to the observer, and the least between two checkpoints that nobody asked for.
 const REPORT_EVERY: f64 = 0.1;
@@ -80,6 +83,8 @@ pub struct Run {
     steps_before: u64,
     started: Instant,
     cpu_started: f64,
+    /// Held as long as the run is open, so that no second process trains in the same directory.
+    _lock: File,
 }
 
 impl Run {
@@ -96,6 +101,7 @@ impl Run {
             ))
         };
         fs::create_dir_all(directory).map_err(unwritable)?;
+        let lock = lock(directory)?;
         for name in [BEST_POLICY, LAST_POLICY, CHECKPOINT, RESULT]
             .iter()
             .chain(&logs::FILES)
@@ -109,15 +115,7 @@ impl Run {
         let trainer = Trainer::new(&config)?;
         let logs = Logs::create(directory, &trainer)?;
         artifact::write_atomically(directory.join(CONFIG), config_text.as_bytes())?;
-        Ok(Self::new(
-            directory,
-            config,
-            config_text,
-            trainer,
-            logs,
-            None,
-            (0.0, 0.0),
-        ))
+        Ok(Self::new(directory, config, config_text, trainer, logs, lock))
     }
 
     /// Refuses a directory that already holds a run.
@@ -154,6 +152,7 @@ impl Run {
             }
             return Self::create(config, directory, true);
         }
+        let lock = lock(directory)?;
         let payload = artifact::open(&path)?;
         let checkpoint: Checkpoint<'_> = postcard::from_bytes(&payload).map_err(|_| {
             RunError(format!(
@@ -172,27 +171,13 @@ impl Run {
             .restore(checkpoint.trainer)
             .map_err(|error| RunError(format!("{}: {error}", path.display())))?;
         let logs = Logs::resume(directory, &checkpoint.logs)?;
-        let before = (checkpoint.wall_seconds, checkpoint.cpu_seconds);
-        Ok(Self::new(
-            directory,
-            config,
-            config_text,
-            trainer,
-            logs,
-            checkpoint.best,
-            before,
-        ))
+        let mut run = Self::new(directory, config, config_text, trainer, logs, lock);
+        run.best = checkpoint.best;
+        run.before = (checkpoint.wall_seconds, checkpoint.cpu_seconds);
+        Ok(run)
     }
 
-    fn new(
-        directory: &Path,
-        config: Config,
-        config_text: String,
-        trainer: Trainer,
-        logs: Logs,
-        best: Option<f64>,
-        before: (f64, f64),
-    ) -> Self {
+    fn new(directory: &Path, config: Config, config_text: String, trainer: Trainer, logs: Logs, lock: File) -> Self {
         Self {
             directory: directory.to_path_buf(),
             config,
@@ -200,10 +185,11 @@ impl Run {
             steps_before: trainer.counters.steps,
             trainer,
             logs,
-            best,
-            before,
+            best: None,
+            before: (0.0, 0.0),
             started: Instant::now(),
             cpu_started: usage::thread_cpu_seconds(),
+            _lock: lock,
         }
     }
 
@@ -375,5 +361,19 @@ impl Run {
             "stopped after {} steps: {error}; {checkpoint}",
             self.trainer.counters.steps
         ))
+    }
+}
+
+/// Takes the directory for this process; the system lets go of it however the process ends.
+fn lock(directory: &Path) -> Result<File, RunError> {
+    let cannot = |reason: String| RunError(format!("cannot use {}: {reason}", directory.display()));
+    let file = File::create(directory.join(LOCK)).map_err(|error| cannot(artifact::reason(&error)))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(cannot(
+            "another process is training there; wait for it or stop it".into(),
+        )),
+        // A file system without locks must not keep anybody from training.
+        Err(TryLockError::Error(_)) => Ok(file),
     }
 }
