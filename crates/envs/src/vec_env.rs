@@ -68,7 +68,7 @@ struct Progress {
 ///
 /// ```
 /// use epgt_envs::{StepRow, VecEnv, find};
-/// let mut envs = VecEnv::new(find("CartPole-v1")?, 2, 0);
+/// let mut envs = VecEnv::new(find("CartPole-v1")?, 2, 0)?;
 /// let (mut observations, mut rewards) = ([0.0; 8], [0.0; 2]);
 /// let (mut terminated, mut truncated) = ([false; 2], [false; 2]);
 /// envs.reset(&mut observations)?;
@@ -104,14 +104,14 @@ impl VecEnv {
     ///
     /// # Panics
     /// When `n` is 0.
-    pub fn new(task: &TaskSpec, n: usize, seed: u64) -> Self {
+    pub fn new(task: &TaskSpec, n: usize, seed: u64) -> Result<Self, EnvError> {
         assert!(n > 0, "at least one environment is needed");
-        let envs: Vec<_> = (0..n).map(|_| (task.make)()).collect();
+        let envs = (0..n).map(|_| (task.make)()).collect::<Result<Vec<_>, _>>()?;
         let observation_space = envs[0].observation_space().clone();
         let action_space = envs[0].action_space().clone();
         let (observation_size, action_size) = (observation_space.size(), action_space.size());
         let limit = task.max_episode_steps;
-        VecEnv {
+        Ok(VecEnv {
             envs,
             observation_space,
             action_space,
@@ -128,7 +128,7 @@ impl VecEnv {
                 final_observations: vec![0.0; n * observation_size],
                 finished: Vec::with_capacity(n),
             },
-        }
+        })
     }
 
     /// Spreads the resets: the first episode of environment i is cut after limit * (i + 1) / n steps.
@@ -139,7 +139,7 @@ impl VecEnv {
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// let envs = VecEnv::new(find("Pendulum-v1")?, 4, 0).with_staggered_starts();
+    /// let envs = VecEnv::new(find("Pendulum-v1")?, 4, 0)?.with_staggered_starts();
     /// assert_eq!(envs.n(), 4);
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
@@ -280,9 +280,9 @@ impl VecEnv {
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// let mut envs = VecEnv::new(find("Pendulum-v1")?, 2, 0);
+    /// let mut envs = VecEnv::new(find("Pendulum-v1")?, 2, 0)?;
     /// envs.reset(&mut [0.0; 6])?;
-    /// let mut other = VecEnv::new(find("Pendulum-v1")?, 2, 1);
+    /// let mut other = VecEnv::new(find("Pendulum-v1")?, 2, 1)?;
     /// other.restore(&envs.save())?;
     /// assert_eq!(other.save(), envs.save());
     /// # Ok::<(), epgt_envs::EnvError>(())

@@ -88,7 +88,7 @@ proptest! {
 
     #[test]
     fn a_vector_of_environments_is_as_many_separate_ones(task in any_task(), n in 1usize..5, seed in 0u64..1 << 40) {
-        let mut envs = VecEnv::new(task, n, seed);
+        let mut envs = VecEnv::new(task, n, seed).expect("environments");
         let mut rows = first_rows(&mut envs);
         let width = envs.observation_space().size();
         let mut separate: Vec<_> = (0..n).map(|_| make(task.id).expect("a task")).collect();
@@ -126,7 +126,7 @@ proptest! {
     #[test]
     fn restored_environments_go_on_exactly(task in any_task(), n in 1usize..4, seed: u64, staggered: bool, before in 0usize..300) {
         let new = |seed| {
-            let envs = VecEnv::new(task, n, seed);
+            let envs = VecEnv::new(task, n, seed).expect("environments");
             if staggered { envs.with_staggered_starts() } else { envs }
         };
         let mut envs = new(seed);
@@ -137,7 +137,7 @@ proptest! {
             sample(envs.action_space(), &mut rng, &mut actions);
             step(&mut envs, &actions, &mut rows);
         }
-        let mut copy = VecEnv::new(task, n, seed.wrapping_add(1));
+        let mut copy = VecEnv::new(task, n, seed.wrapping_add(1)).expect("environments");
         copy.restore(&envs.save()).expect("its own state");
         let mut copied = rows.clone();
         prop_assert_eq!(envs.finished(), copy.finished());
@@ -200,7 +200,7 @@ proptest! {
 #[test]
 fn every_task_passes_the_checker() {
     for task in tasks() {
-        for mut env in [(task.make)(), make(task.id).expect("a task")] {
+        for mut env in [(task.make)().expect("an environment"), make(task.id).expect("a task")] {
             check(&mut *env).unwrap_or_else(|error| panic!("{}: {error}", task.id));
         }
     }

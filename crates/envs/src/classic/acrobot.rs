@@ -35,7 +35,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-1 for every step until the tip is one link above the axis, which earns 0.",
     max_episode_steps: 500,
     reward_threshold: Some(-100.0),
-    make: || Box::new(Acrobot::new()),
+    make: || Ok(Box::new(Acrobot::new())),
 };
 
 /// The two links, moved on by one Runge-Kutta step of fourth order; dynamics of Sutton and Barto's book.

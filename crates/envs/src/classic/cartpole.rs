@@ -33,7 +33,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "+1 for every step until the pole leans more than 12 degrees or the cart leaves +-2.4.",
     max_episode_steps: 500,
     reward_threshold: Some(475.0),
-    make: || Box::new(CartPole::new()),
+    make: || Ok(Box::new(CartPole::new())),
 };
 
 /// The cart and its pole, moved on by Euler's method: positions by the old velocities, then velocities.

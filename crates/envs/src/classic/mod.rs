@@ -19,6 +19,17 @@ pub use pendulum::Pendulum;
 
 use std::hint::black_box;
 
+use crate::TaskSpec;
+
+/// The entries of the registry.
+pub(crate) static TASKS: [TaskSpec; 5] = [
+    acrobot::TASK,
+    cartpole::TASK,
+    mountain_car::TASK,
+    mountain_car_continuous::TASK,
+    pendulum::TASK,
+];
+
 /// x^2 by the C library's `pow`, which is what Python's `x**2` calls.
 ///
 /// Once in a thousand times it differs from x * x in the last bit, which a chaotic task amplifies. The exponent is

@@ -29,7 +29,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-1 for every step until the flag at position 0.5 is reached.",
     max_episode_steps: 200,
     reward_threshold: Some(-110.0),
-    make: || Box::new(MountainCar::new()),
+    make: || Ok(Box::new(MountainCar::new())),
 };
 
 /// The car: v' = v + 0.001 (a - 1) - 0.0025 cos(3x), x' = x + v', both clipped; the left wall stops it.

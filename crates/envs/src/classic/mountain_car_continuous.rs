@@ -28,7 +28,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-0.1 force^2 for every step, and +100 when the flag at position 0.45 is reached.",
     max_episode_steps: 999,
     reward_threshold: Some(90.0),
-    make: || Box::new(MountainCarContinuous::new()),
+    make: || Ok(Box::new(MountainCarContinuous::new())),
 };
 
 /// The car: v' = v + 0.0015 a - 0.0025 cos(3x), x' = x + v', both clipped; the left wall stops it.

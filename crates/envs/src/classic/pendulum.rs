@@ -28,7 +28,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2), the angle measured from upright.",
     max_episode_steps: 200,
     reward_threshold: None,
-    make: || Box::new(Pendulum::new()),
+    make: || Ok(Box::new(Pendulum::new())),
 };
 
 /// The pendulum: w' = w + (15 sin(angle) + 3 u) dt, angle' = angle + w' dt; it never ends by itself.

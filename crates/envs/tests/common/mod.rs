@@ -70,7 +70,7 @@ pub fn assert_same(name: &str, ours: &Played, gymnasium: &Value) -> usize {
 
 fn assert_same_task(id: &str, gymnasium: &Value) {
     let task = epgt_envs::find(id).expect("a registered task");
-    let env = (task.make)();
+    let env = (task.make)().expect("an environment");
     assert_eq!(
         bounds(env.observation_space()),
         floats(text(&gymnasium["observation"])),
