@@ -87,8 +87,10 @@ proptest! {
     }
 
     #[test]
-    fn a_vector_of_environments_is_as_many_separate_ones(task in any_task(), n in 1usize..5, seed in 0u64..1 << 40) {
-        let mut envs = VecEnv::new(task, n, seed).expect("environments");
+    fn a_vector_of_environments_is_as_many_separate_ones(
+        task in any_task(), n in 1usize..5, seed in 0u64..1 << 40, threads in 1usize..4,
+    ) {
+        let mut envs = VecEnv::new(task, n, seed).expect("environments").on_threads(threads);
         let mut rows = first_rows(&mut envs);
         let width = envs.observation_space().size();
         let mut separate: Vec<_> = (0..n).map(|_| make(task.id).expect("a task")).collect();
@@ -137,7 +139,7 @@ proptest! {
             sample(envs.action_space(), &mut rng, &mut actions);
             step(&mut envs, &actions, &mut rows);
         }
-        let mut copy = VecEnv::new(task, n, seed.wrapping_add(1)).expect("environments");
+        let mut copy = VecEnv::new(task, n, seed.wrapping_add(1)).expect("environments").on_threads(2);
         copy.restore(&envs.save()).expect("its own state");
         let mut copied = rows.clone();
         prop_assert_eq!(envs.finished(), copy.finished());
