@@ -67,7 +67,8 @@ pub struct TrainArgs {
     /// Run this many seeds side by side, from --seed on, each in its own directory below --out
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seeds: u64,
-    /// Threads for --seeds [default: the machine's cores]; results do not depend on it
+    /// Threads for --seeds, or for the environments of one run where they are slow [default: the machine's cores]; results do
+    /// not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     /// Read settings from a TOML file

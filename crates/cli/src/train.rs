@@ -140,7 +140,11 @@ fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
             Some(config) => Run::create(config.clone(), &job.directory, args.force),
             None => Run::resume(&job.directory),
         };
-        runs.push(Mutex::new(Some(run.map_err(|RunError(sentence)| sentence)?)));
+        let mut run = run.map_err(|RunError(sentence)| sentence)?;
+        if jobs.len() == 1 {
+            run.use_threads(parallel::threads(args.threads, usize::MAX));
+        }
+        runs.push(Mutex::new(Some(run)));
     }
     let config = match lock(&runs[0]).as_ref() {
         Some(run) => run.config().clone(),

@@ -66,7 +66,7 @@ impl Groups {
         match self {
             Groups::One(group) if threads > 1 => {
                 let groups = group.split(threads).into_iter();
-                let parcels = groups.map(|group| Parcel::new(group)).collect();
+                let parcels = groups.map(Parcel::new).collect();
                 Groups::Many(parcels, Pool::new(threads - 1))
             }
             groups => groups,
@@ -159,9 +159,8 @@ impl VecEnv {
 
     /// Lets up to `threads` threads step the environments, if a trial of the first steps shows them slow enough for that to
     /// pay. What is stepped does not depend on it.
-    pub fn with_threads(mut self, threads: usize) -> Self {
+    pub fn use_threads(&mut self, threads: usize) {
         self.threads = threads.clamp(1, self.n);
-        self
     }
 
     /// Has `threads` threads step the environments, whether it pays or not.

@@ -175,6 +175,12 @@ impl Trainer {
         })
     }
 
+    /// Lets up to `threads` threads step the environments, where they are slow enough for that to pay. Results do not depend on
+    /// it, so it is not part of the configuration.
+    pub fn use_threads(&mut self, threads: usize) {
+        self.envs.use_threads(threads);
+    }
+
     /// Whether the budget is spent.
     pub fn is_finished(&self) -> bool {
         self.counters.updates >= self.total_updates
