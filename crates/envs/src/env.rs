@@ -48,6 +48,11 @@ pub trait Env: Send {
         None
     }
 
+    /// How many steps a second of watching shows: Gymnasium's `render_fps` of the task.
+    fn steps_per_second(&self) -> f64 {
+        50.0
+    }
+
     /// Everything that decides what happens next, generator included.
     fn save(&self) -> Vec<u8>;
 

@@ -83,4 +83,25 @@ impl Scene {
     pub fn line(&mut self, from: [f32; 2], to: [f32; 2], width: f32, color: Color) {
         self.shapes.push(Shape::Line { from, to, width, color });
     }
+
+    /// Adds a rectangle with the corners `low` and `high` around its own origin, which lies at `at` and is turned by
+    /// `angle` (counter-clockwise).
+    ///
+    /// ```
+    /// use epgt_envs::{Scene, Shape};
+    /// let mut scene = Scene::new([-1.0, -1.0], [1.0, 1.0]);
+    /// scene.rectangle([0.5, 0.0], 0.0, [0.0, -0.1], [0.4, 0.1], [0, 0, 0]);
+    /// let Shape::Polygon { points, .. } = &scene.shapes[0] else { panic!() };
+    /// assert_eq!(points[2], [0.9, 0.1]);
+    /// ```
+    pub fn rectangle(&mut self, at: [f32; 2], angle: f32, low: [f32; 2], high: [f32; 2], fill: Color) {
+        let corners = [low, [low[0], high[1]], high, [high[0], low[1]]];
+        self.polygon(&corners.map(|corner| turned(at, angle, corner)), fill);
+    }
+}
+
+/// Where a point lies that is seen from `at` in a frame turned by `angle`.
+fn turned(at: [f32; 2], angle: f32, [x, y]: [f32; 2]) -> [f32; 2] {
+    let (sin, cos) = angle.sin_cos();
+    [at[0] + x * cos - y * sin, at[1] + x * sin + y * cos]
 }

@@ -52,6 +52,10 @@ impl Env for TimeLimit {
         self.env.scene()
     }
 
+    fn steps_per_second(&self) -> f64 {
+        self.env.steps_per_second()
+    }
+
     fn save(&self) -> Vec<u8> {
         encode(&(self.elapsed, self.env.save()))
     }

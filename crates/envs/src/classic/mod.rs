@@ -7,6 +7,7 @@
 
 pub mod acrobot;
 pub mod cartpole;
+mod hill;
 pub mod mountain_car;
 pub mod mountain_car_continuous;
 pub mod pendulum;

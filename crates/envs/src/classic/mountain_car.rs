@@ -1,9 +1,10 @@
 //! `MountainCar-v0`: an underpowered car has to swing itself out of a valley (Moore, 1990).
 
+use super::hill;
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::choice;
-use crate::{Env, EnvError, Space, Step, TaskSpec};
+use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 
 const FORCE: f64 = 0.001;
@@ -108,6 +109,14 @@ impl Env for MountainCar {
             terminated,
             truncated: false,
         })
+    }
+
+    fn scene(&self) -> Option<Scene> {
+        Some(hill::scene(self.position as f32, GOAL as f32))
+    }
+
+    fn steps_per_second(&self) -> f64 {
+        30.0
     }
 
     fn save(&self) -> Vec<u8> {

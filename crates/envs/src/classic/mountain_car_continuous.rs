@@ -3,10 +3,11 @@
 //! Gymnasium keeps this car's state in single precision, except for the position that a reset draws: the first step
 //! of an episode is taken in double precision. Both are done here in the same way.
 
+use super::hill;
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::number;
-use crate::{Env, EnvError, Space, Step, TaskSpec};
+use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 
 const POWER: f64 = 0.0015;
@@ -134,6 +135,14 @@ impl Env for MountainCarContinuous {
             terminated,
             truncated: false,
         })
+    }
+
+    fn scene(&self) -> Option<Scene> {
+        Some(hill::scene(self.position, GOAL))
+    }
+
+    fn steps_per_second(&self) -> f64 {
+        30.0
     }
 
     fn save(&self) -> Vec<u8> {
