@@ -112,6 +112,12 @@ pub struct EvalArgs {
     /// Play the last policy instead of the best
     #[arg(long)]
     pub last: bool,
+    /// Also show the first episodes, as an animated GIF
+    #[arg(long, value_name = "FILE.gif")]
+    pub video: Option<PathBuf>,
+    /// Episodes to show
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "video")]
+    pub video_episodes: usize,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

@@ -10,6 +10,7 @@ mod output;
 mod parallel;
 mod tasks;
 mod train;
+mod video;
 
 use std::process::ExitCode;
 
