@@ -1,7 +1,8 @@
 """Steps the real Gymnasium and prints what it returned, for the tests of this crate.
 
 Reads one JSON object per line: {"id", "seed", "actions"}; writes one per line: {"task", "observations", "rewards",
-"ends"}.
+"ends"}. A request {"id", "seed", "episodes"} is answered with the "returns" and "lengths" of so many episodes of a
+random policy.
 Numbers travel as the hexadecimal digits of their big-endian bits, so that nothing is rounded on the way. An ended
 episode is followed by a reset without seed, whose observation comes next. An end is 1 (terminated) + 2 (truncated).
 """
@@ -34,6 +35,23 @@ def play(id, seed, actions):
     }
 
 
+def random_episodes(id, seed, episodes):
+    """Returns and lengths of episodes whose actions are drawn at random."""
+    env = gymnasium.make(id, disable_env_checker=True)
+    env.action_space.seed(seed)
+    env.reset(seed=seed)
+    returns, lengths = [], []
+    for _ in range(episodes):
+        total, length, done = 0.0, 0, False
+        while not done:
+            _, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+            total, length, done = total + float(reward), length + 1, terminated or truncated
+        returns.append(total)
+        lengths.append(length)
+        env.reset()
+    return {"returns": returns, "lengths": lengths}
+
+
 def describe(env):
     """What the task promises: bounds, number of choices, limit and threshold."""
     observation, action = env.observation_space, env.action_space
@@ -53,6 +71,9 @@ def digits(numbers, kind):
 def main():
     for line in sys.stdin:
         request = json.loads(line)
+        if "episodes" in request:
+            print(json.dumps(random_episodes(**request)), flush=True)
+            continue
         actions = np.frombuffer(bytes.fromhex(request["actions"]), ">f4").astype(np.float32)
         print(json.dumps(play(request["id"], request["seed"], actions)), flush=True)
 
