@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::{Env, EnvError, TimeLimit, box2d, classic};
+use crate::{Env, EnvError, TimeLimit, box2d, classic, mujoco};
 
 /// One line of a task's table: a number of the observation or action, or one choice of a discrete action.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,6 +72,7 @@ pub struct TaskSpec {
 static TASKS: LazyLock<Vec<TaskSpec>> = LazyLock::new(|| {
     let mut tasks: Vec<TaskSpec> = classic::TASKS.to_vec();
     tasks.extend_from_slice(&box2d::TASKS);
+    tasks.extend(mujoco::tasks());
     tasks.sort_by_key(|task| task.id);
     tasks
 });
