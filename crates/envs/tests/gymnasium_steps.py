@@ -3,12 +3,15 @@
 Reads one JSON object per line: {"id", "seed", "actions"}; writes one per line: {"task", "observations", "rewards",
 "ends"}. A request {"id", "seed", "episodes"} is answered with the "returns" and "lengths" of so many episodes of a
 random policy.
-Numbers travel as the hexadecimal digits of their big-endian bits, so that nothing is rounded on the way. An ended
+Numbers travel as the hexadecimal digits of their big-endian bits, so that nothing is rounded on the way; observations
+are single or double precision, as the task has them. An ended
 episode is followed by a reset without seed, whose observation comes next. An end is 1 (terminated) + 2 (truncated).
 """
 
 import json
+import os
 import sys
+import tempfile
 
 import gymnasium
 import numpy as np
@@ -26,10 +29,10 @@ def play(id, seed, actions):
         ends.append(str(terminated + 2 * truncated))
         if terminated or truncated:
             observations.append(env.reset()[0])
-    assert all(observation.dtype == np.float32 for observation in observations)
+    assert all(observation.dtype == env.observation_space.dtype for observation in observations)
     return {
         "task": describe(env),
-        "observations": digits(np.concatenate(observations), ">f4"),
+        "observations": digits(np.concatenate(observations), env.observation_space.dtype.newbyteorder(">")),
         "rewards": digits(rewards, ">f8"),
         "ends": "".join(ends),
     }
@@ -79,4 +82,8 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    # MuJoCo writes a log file where it runs.
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        main()
+        os.chdir("/")
