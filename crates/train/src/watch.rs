@@ -51,14 +51,15 @@ pub fn watch(
 mod tests {
     use super::*;
     use crate::evaluate;
-    use epgt_envs::tasks;
+    use epgt_envs::find;
     use epgt_pg::PolicySettings;
     use epgt_rng::Pcg64;
 
     #[test]
     fn a_watched_episode_is_the_evaluated_one() {
-        for task in tasks() {
-            let Ok(env) = (task.make)() else { continue };
+        for id in ["Acrobot-v1", "CartPole-v1", "LunarLanderContinuous-v3", "Pendulum-v1"] {
+            let task = find(id).unwrap();
+            let env = (task.make)().unwrap();
             let size = env.observation_space().size();
             let mut rng = Pcg64::from_seed(3);
             let mut policy = ActorCritic::new(&PolicySettings::default(), size, env.action_space(), &mut rng);
@@ -66,8 +67,8 @@ mod tests {
             let evaluated = evaluate(&mut policy, &normalizer, task, 1, 5).unwrap();
             let mut seen = 0;
             let earned = watch(&mut policy, &normalizer, task, 5, |_| seen += 1).unwrap();
-            assert_eq!(earned, evaluated.returns[0], "{}", task.id);
-            assert_eq!(seen, evaluated.lengths[0] + 1, "{}", task.id);
+            assert_eq!(earned, evaluated.returns[0], "{id}");
+            assert_eq!(seen, evaluated.lengths[0] + 1, "{id}");
         }
     }
 }
