@@ -31,6 +31,8 @@ pub enum Command {
     Bench(BenchArgs),
     /// Run several methods on several seeds and compare them in one table
     Experiment(ExperimentArgs),
+    /// Get a simulator that some tasks need: mujoco
+    Setup(SetupArgs),
 }
 
 /// Train an agent on a task.
@@ -87,6 +89,9 @@ pub struct TrainArgs {
     /// Replace an existing run
     #[arg(long)]
     pub force: bool,
+    /// Get a simulator that the task needs without asking
+    #[arg(long, short)]
+    pub yes: bool,
     /// Print the complete configuration as commented TOML and stop
     #[arg(long)]
     pub print_config: bool,
@@ -189,6 +194,24 @@ pub struct ExperimentArgs {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Get a simulator that some tasks need, and put it into the user's cache.
+///
+/// Nothing is installed elsewhere. MuJoCo and the models of its tasks (10 MB) are downloaded by pip; `epgt train` offers
+/// the same when it is asked for such a task.
+#[derive(Args)]
+pub struct SetupArgs {
+    /// Which one
+    #[arg(value_enum)]
+    pub simulator: Simulator,
+}
+
+/// What can be set up.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum Simulator {
+    /// For HalfCheetah, Hopper, Walker2d, Ant, Humanoid and others
+    Mujoco,
 }
 
 /// Every setting with its meaning, default and paper symbol, for `epgt train --help`.

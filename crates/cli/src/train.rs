@@ -9,7 +9,7 @@ use crate::Done;
 use crate::args::TrainArgs;
 use crate::display::Display;
 use crate::parallel::lock;
-use crate::{output, parallel};
+use crate::{output, parallel, setup};
 
 /// All runs of `--seeds` are set up before the first starts.
 const MOST_SEEDS: u64 = 1000;
@@ -43,6 +43,8 @@ pub fn run(args: &TrainArgs) -> Result<Done, String> {
         ));
     }
     let config = Config::build(&assignments)?;
+    let task = epgt_envs::find(&config.run.task).map_err(|error| error.to_string())?;
+    setup::ensure(task, args.yes)?;
     train_all(args, jobs(args, &config))
 }
 
