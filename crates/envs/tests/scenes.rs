@@ -36,7 +36,7 @@ fn episode(task: &TaskSpec, seed: u64, most: usize) -> Vec<Scene> {
 #[test]
 fn every_scene_is_finite() {
     for task in tasks() {
-        for scene in episode(task, 1, 100) {
+        for scene in episode(task, 1, 30) {
             assert!((0..2).all(|axis| scene.low[axis] < scene.high[axis]), "{}", task.id);
             for shape in &scene.shapes {
                 let size = match shape {

@@ -128,12 +128,17 @@ impl View {
         let [across, up] = extent(scene);
         let (width, height) = ((width * FINE) as f32, (height * FINE) as f32);
         let scale = (width / across).min(height / up);
+        // A bar of less than a pixel only comes from rounding the size, and shows a little more of the world instead.
+        let seen = |bar: f32, length: f32| match bar < FINE as f32 {
+            true => 0.0..length,
+            false => bar..length - bar,
+        };
         let (left, top) = ((width - across * scale) / 2.0, (height - up * scale) / 2.0);
         Self {
             scale,
             offset: [left - scene.low[0] * scale, top + (scene.low[1] + up) * scale],
-            seen_x: left..width - left,
-            seen_y: top..height - top,
+            seen_x: seen(left, width),
+            seen_y: seen(top, height),
         }
     }
 

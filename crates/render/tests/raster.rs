@@ -3,7 +3,7 @@
 use std::f32::consts::PI;
 
 use epgt_envs::{Color, Scene};
-use epgt_render::{Image, draw};
+use epgt_render::{Image, draw, fitting_size};
 
 const BLACK: Color = [0, 0, 0];
 const WHITE: Color = [255, 255, 255];
@@ -132,6 +132,15 @@ fn a_scene_keeps_its_shape_between_bars_that_no_shape_enters() {
             assert_eq!(image.pixel(x, y), if in_bar { BLACK } else { RED }, "({x}, {y})");
         }
         assert_eq!(image.pixel(x - 40, y - 40), [0, 0, 255]);
+    }
+}
+
+#[test]
+fn an_image_of_the_fitting_size_has_no_bars() {
+    for (across, up) in [(16.0, 9.0), (7.0, 3.0), (1.0, 1.0), (3.0, 11.0)] {
+        let scene = Scene::new([0.0, 0.0], [across, up]);
+        let (width, height) = fitting_size(&scene, 600, 500);
+        assert_eq!(draw(&scene, width, height), Image::new(width, height, WHITE));
     }
 }
 
