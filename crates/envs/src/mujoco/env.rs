@@ -168,6 +168,11 @@ impl MujocoEnv {
         self.definition.frame_skip
     }
 
+    /// Seconds that a step takes in the simulation.
+    fn seconds(&self) -> f64 {
+        self.data.model().timestep() * self.definition.frame_skip as f64
+    }
+
     fn state(&self) -> State<'_> {
         State {
             data: &self.data,
@@ -252,7 +257,7 @@ impl Env for MujocoEnv {
             action,
             before: self.measured,
             after,
-            seconds: self.data.model().timestep() * self.definition.frame_skip as f64,
+            seconds: self.seconds(),
         });
         self.measured = after;
         self.observe(observation);
@@ -265,6 +270,10 @@ impl Env for MujocoEnv {
 
     fn scene(&self) -> Option<Scene> {
         Some(picture::draw(&self.data, &self.definition.view))
+    }
+
+    fn steps_per_second(&self) -> f64 {
+        (1.0 / self.seconds()).round()
     }
 
     fn save(&self) -> Vec<u8> {

@@ -168,7 +168,7 @@ impl Buffer {
         // SAFETY: promised by the caller.
         let pointer: *mut T = unsafe { field(base, offset) };
         let begin = (pointer as usize).wrapping_sub(self.start);
-        let fits = count == 0 || begin <= self.bytes && count * size_of::<T>() <= self.bytes - begin;
+        let fits = count == 0 || begin <= self.bytes && count <= (self.bytes - begin) / size_of::<T>();
         if fits && (count == 0 || pointer.is_aligned()) {
             Ok(pointer)
         } else {
@@ -382,5 +382,41 @@ impl Drop for Model {
     fn drop(&mut self) {
         // SAFETY: the model came from mj_loadXML, and this is its only owner.
         unsafe { (self.library.functions.delete_model)(self.raw.as_ptr()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refusal(version: i32) -> String {
+        let refused = accept(version, "lib.so".as_ref()).expect_err("another version");
+        refused.to_string()
+    }
+
+    #[test]
+    fn one_version_is_accepted_and_others_are_refused_by_name() {
+        assert_eq!(accept(VERSION, "lib.so".as_ref()), Ok(()));
+        assert_eq!(
+            refusal(337),
+            "lib.so is MuJoCo 3.3.7, but this program works with 4.0.0 only; get that with `epgt setup mujoco`"
+        );
+        assert!(refusal(4_001_002).starts_with("lib.so is MuJoCo 4.1.2, but"));
+    }
+
+    #[test]
+    fn arrays_outside_their_buffer_are_refused() {
+        let numbers = [1.0f64, 2.0, 3.0];
+        let start = numbers.as_ptr() as usize;
+        let mut structure = [start];
+        let base = structure.as_mut_ptr().cast::<c_void>();
+        let buffer = |start, bytes| Buffer { start, bytes };
+        // SAFETY: the structure has a pointer at its beginning, which leads to three numbers.
+        unsafe {
+            assert_eq!(buffer(start, 24).copy::<f64>(base, 0, 3), Ok(numbers.to_vec()));
+            assert!(buffer(start, 23).copy::<f64>(base, 0, 3).is_err());
+            assert!(buffer(start + 8, 24).copy::<f64>(base, 0, 1).is_err());
+            assert!(buffer(start, 24).copy::<f64>(base, 0, usize::MAX).is_err());
+        }
     }
 }
