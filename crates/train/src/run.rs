@@ -40,9 +40,6 @@ pub const CHECKPOINT: &str = "checkpoint.bin";
 /// The summary of a finished run.
 pub const RESULT: &str = "result.json";
 
-/// Held by the process that trains in the directory.
-const LOCK: &str = ".lock";
-
 /// Seconds between two reports to the observer, and the least between two checkpoints that nobody asked for.
 const REPORT_EVERY: f64 = 0.1;
 const LEAST_CHECKPOINT: f64 = 1.0;
@@ -375,14 +372,11 @@ impl Run {
 
 /// Takes the directory for this process; the system lets go of it however the process ends.
 fn lock(directory: &Path) -> Result<File, RunError> {
-    let cannot = |reason: String| RunError(format!("cannot use {}: {reason}", directory.display()));
-    let file = File::create(directory.join(LOCK)).map_err(|error| cannot(artifact::reason(&error)))?;
+    let cannot = |reason: &str| RunError(format!("cannot use {}: {reason}", directory.display()));
+    let file = File::open(directory).map_err(|error| cannot(&artifact::reason(&error)))?;
     match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(cannot(
-            "another process is training there; wait for it or stop it".into(),
-        )),
+        Err(TryLockError::WouldBlock) => Err(cannot("another process is training there; wait for it or stop it")),
         // A file system without locks must not keep anybody from training.
-        Err(TryLockError::Error(_)) => Ok(file),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }
 }
