@@ -1,5 +1,6 @@
 //! What holds for every task, whatever the seed and the actions.
 
+use epgt_envs::mujoco::MujocoEnv;
 use epgt_envs::{Episode, Normalizer, Space, Step, StepRow, TaskSpec, VecEnv, check, make, tasks};
 use epgt_rng::Pcg64;
 use proptest::prelude::*;
@@ -212,7 +213,11 @@ proptest! {
 #[test]
 fn every_task_passes_the_checker() {
     for task in PLAYABLE.iter() {
-        for mut env in [(task.make)().expect("an environment"), make(task.id).expect("a task")] {
+        let mut env = make(task.id).expect("a task");
+        check(&mut *env).unwrap_or_else(|error| panic!("{}: {error}", task.id));
+        // The limit adds little; once is enough where steps are slow.
+        if MujocoEnv::open(task.id).is_err() {
+            let mut env = (task.make)().expect("an environment");
             check(&mut *env).unwrap_or_else(|error| panic!("{}: {error}", task.id));
         }
     }

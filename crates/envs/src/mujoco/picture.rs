@@ -47,6 +47,8 @@ impl View {
 
 const GROUND: Color = [222, 226, 230];
 const MARK: Color = [173, 181, 189];
+/// White shapes are those whose colour comes from a texture, which is this one in all models.
+const UNPAINTED: Color = [204, 153, 102];
 
 /// MuJoCo's numbers of the kinds of shapes.
 mod kind {
@@ -106,7 +108,10 @@ fn shape(scene: &mut Scene, view: &View, geom: &Geom, position: &[f64], matrix: 
     let at = [position[a] as f32, position[b] as f32];
     let column = |i: usize, length: f64| [(matrix[3 * a + i] * length) as f32, (matrix[3 * b + i] * length) as f32];
     let [red, green, blue, _] = geom.rgba;
-    let color = [red, green, blue].map(|x| (x.clamp(0.0, 1.0) * 255.0) as u8);
+    let color = match [red, green, blue].map(|x| (x.clamp(0.0, 1.0) * 255.0) as u8) {
+        [255, 255, 255] => UNPAINTED,
+        color => color,
+    };
     let radius = geom.size[0] as f32;
     let plus = |p: [f32; 2], q: [f32; 2]| [p[0] + q[0], p[1] + q[1]];
     let minus = |p: [f32; 2], q: [f32; 2]| [p[0] - q[0], p[1] - q[1]];
