@@ -6,7 +6,7 @@
 mod common;
 
 use common::gymnasium::Gymnasium;
-use common::{assert_same_task, floats, play, text};
+use common::{assert_same_task, doubles, floats, play, text};
 use epgt_rng::Pcg64;
 
 /// Our ids, and Gymnasium's.
@@ -40,9 +40,12 @@ fn the_first_steps_are_gymnasiums() {
                 let part = usize::from(i >= width);
                 worst[part] = worst[part].max((our - their).abs());
             }
+            let rewards = doubles(text(&answer["rewards"]));
+            let pairs = ours.rewards.iter().zip(&rewards);
+            let worst_reward = pairs.fold(0.0, |worst: f64, (our, their)| (our - their).abs().max(worst));
             println!(
-                "{id} seed {seed}: the first observation is off by {:.1e}, {STEPS} steps by {:.1e}",
-                worst[0], worst[1]
+                "{id} seed {seed}: the first observation is off by {:.1e}, {STEPS} steps by {:.1e}, rewards by {:.1e}",
+                worst[0], worst[1], worst_reward
             );
             assert_eq!(
                 ours.ends,
@@ -51,6 +54,7 @@ fn the_first_steps_are_gymnasiums() {
             );
             assert!(worst[0] < 1e-5, "{id} seed {seed}: the first observation differs");
             assert!(worst[1] < 1e-3, "{id} seed {seed}: one of {STEPS} steps differs");
+            assert!(worst_reward < 1e-3, "{id} seed {seed}: a reward differs");
         }
     }
     gymnasium.stop();
