@@ -78,6 +78,18 @@ impl Array {
 }
 
 /// One simulation. All its arrays lie in one buffer that MuJoCo allocates once, so their places are looked up once.
+///
+/// ```
+/// use epgt_envs::mujoco::{Array, Data, Model, installation};
+/// if let Ok(found) = installation() {
+///     let model = Model::load(&found.library, &found.models.join("inverted_pendulum.xml"))?;
+///     let mut data = Data::new(&model)?;
+///     data.get_mut(Array::Ctrl)[0] = 1.0;
+///     data.step(10);
+///     assert!(data.get(Array::Qpos)[0] > model.start()[0]);
+/// }
+/// # Ok::<(), epgt_envs::EnvError>(())
+/// ```
 pub struct Data {
     raw: NonNull<c_void>,
     model: Arc<Model>,

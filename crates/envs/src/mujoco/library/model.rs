@@ -43,6 +43,16 @@ pub struct Geom {
 }
 
 /// A compiled model. It never changes, so simulations share it.
+///
+/// ```
+/// use epgt_envs::mujoco::{Model, installation};
+/// if let Ok(found) = installation() {
+///     let model = Model::load(&found.library, &found.models.join("hopper.xml"))?;
+///     assert_eq!((model.sizes().nq, model.timestep()), (6, 0.002));
+///     assert_eq!(model.body("foot"), Some(4));
+/// }
+/// # Ok::<(), epgt_envs::EnvError>(())
+/// ```
 pub struct Model {
     pub(super) raw: NonNull<c_void>,
     pub(super) library: Arc<Library>,
