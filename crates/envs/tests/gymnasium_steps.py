@@ -39,19 +39,23 @@ def play(id, seed, actions):
 
 
 def random_episodes(id, seed, episodes):
-    """Returns and lengths of episodes whose actions are drawn at random."""
-    env = gymnasium.make(id, disable_env_checker=True)
-    env.action_space.seed(seed)
-    env.reset(seed=seed)
+    """Returns and lengths of episodes whose actions are drawn at random.
+
+    Each is the first one of a new environment: Gymnasium's walker reuses its world, and what is left in it from the
+    episodes before changes in which order contacts are solved.
+    """
+    rng = np.random.default_rng(seed)
     returns, lengths = [], []
-    for _ in range(episodes):
+    for episode in range(episodes):
+        env = gymnasium.make(id, disable_env_checker=True)
+        env.action_space.seed(int(rng.integers(1 << 32)))
+        env.reset(seed=seed + episode)
         total, length, done = 0.0, 0, False
         while not done:
             _, reward, terminated, truncated, _ = env.step(env.action_space.sample())
             total, length, done = total + float(reward), length + 1, terminated or truncated
         returns.append(total)
         lengths.append(length)
-        env.reset()
     return {"returns": returns, "lengths": lengths}
 
 

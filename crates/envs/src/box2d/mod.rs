@@ -2,7 +2,10 @@
 //!
 //! The engine is Box2D 2.3.1 (the crate `wrapped2d`), Gymnasium's is 2.3.0: from the same seed both draw the same
 //! terrain and begin with the same state, and go the same way until rounding errors have grown, some hundred steps
-//! later. A task is a [`Simulation`] (what the world is made of, what an action does, what is observed and rewarded);
+//! later. Every episode has a world of its own, as the first one in Gymnasium; there the walker's later episodes reuse
+//! the world, which changes the order in which contacts are solved.
+//!
+//! A task is a [`Simulation`] (what the world is made of, what an action does, what is observed and rewarded);
 //! [`Replayed`] makes an [`Env`](crate::Env) of it, whose exact state is its seed and its actions.
 
 mod bipedal_walker;
