@@ -11,6 +11,7 @@ pub use data::{Array, Data};
 pub use model::{Geom, Model, Sizes};
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -140,7 +141,8 @@ extern "C" fn on_message(raw: *const c_void) {
         (raw.cast::<c_int>().read(), text.to_string_lossy())
     };
     if level >= message::ERROR {
-        eprintln!("epgt: MuJoCo cannot go on: {text}; a run can be resumed from its last checkpoint");
+        let line = format!("epgt: MuJoCo cannot go on: {text}; a run can be resumed from its last checkpoint\n");
+        let _ = std::io::stderr().write_all(line.as_bytes());
         std::process::exit(1);
     }
 }
@@ -211,6 +213,29 @@ mod tests {
             "lib.so is MuJoCo 3.3.7, but this program works with 4.0.0 only; get that with `epgt setup mujoco`"
         );
         assert!(refusal(4_001_002).starts_with("lib.so is MuJoCo 4.1.2, but"));
+    }
+
+    #[test]
+    fn a_fatal_error_ends_the_program_with_a_sentence() {
+        const MARK: &str = "EPGT_TEST_FATAL_ERROR";
+        let found = match crate::mujoco::installation() {
+            Ok(found) => found,
+            Err(error) => return println!("skipped: {error}"),
+        };
+        if std::env::var_os(MARK).is_some() {
+            let model = Model::load(&found.library, &found.models.join("hopper.xml")).expect("a model");
+            // There is no such part of a state.
+            panic!("MuJoCo went on with {}", model.state_size(1 << 30));
+        }
+        let name = "mujoco::library::tests::a_fatal_error_ends_the_program_with_a_sentence";
+        let ended = std::process::Command::new(std::env::current_exe().expect("this program"))
+            .args(["--exact", name, "--nocapture"])
+            .env(MARK, "1")
+            .output()
+            .expect("it starts");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{said}");
+        assert!(said.contains("epgt: MuJoCo cannot go on: "), "{said}");
     }
 
     #[test]
