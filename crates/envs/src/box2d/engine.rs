@@ -52,7 +52,7 @@ pub(super) struct Engine {
 // a borrow that outlives a call, or a second owner (the listener shares an atomic only). So whoever holds the engine is
 // the only one who can reach that memory, and another thread can be given all of it. Box2D has no thread-local state.
 // Its process-wide tables are filled once, before the first engine exists (`fill_tables`), and only read afterwards;
-// its process-wide counters of iterations are never read by anything.
+// its process-wide counters of iterations are statistics on which nothing depends.
 unsafe impl Send for Engine {}
 
 impl Engine {
