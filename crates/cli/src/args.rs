@@ -31,6 +31,8 @@ pub enum Command {
     Bench(BenchArgs),
     /// Run several methods on several seeds and compare them in one table
     Experiment(ExperimentArgs),
+    /// Get a simulator that some tasks need: mujoco
+    Setup(SetupArgs),
 }
 
 /// Train an agent on a task.
@@ -67,7 +69,8 @@ pub struct TrainArgs {
     /// Run this many seeds side by side, from --seed on, each in its own directory below --out
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seeds: u64,
-    /// Threads for --seeds [default: the machine's cores]; results do not depend on it
+    /// Threads for --seeds, or for the environments of one run where they are slow [default: the machine's cores]; results do
+    /// not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     /// Read settings from a TOML file
@@ -86,6 +89,9 @@ pub struct TrainArgs {
     /// Replace an existing run
     #[arg(long)]
     pub force: bool,
+    /// Get a simulator that the task needs without asking
+    #[arg(long, short)]
+    pub yes: bool,
     /// Print the complete configuration as commented TOML and stop
     #[arg(long)]
     pub print_config: bool,
@@ -111,6 +117,12 @@ pub struct EvalArgs {
     /// Play the last policy instead of the best
     #[arg(long)]
     pub last: bool,
+    /// Also show the first episodes, as an animated GIF
+    #[arg(long, value_name = "FILE.gif")]
+    pub video: Option<PathBuf>,
+    /// Episodes to show
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "video")]
+    pub video_episodes: usize,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -182,6 +194,24 @@ pub struct ExperimentArgs {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+}
+
+/// Get a simulator that some tasks need, and put it into the user's cache.
+///
+/// Nothing is installed elsewhere. MuJoCo and the models of its tasks (10 MB) are downloaded by pip; `epgt train` offers
+/// the same when it is asked for such a task.
+#[derive(Args)]
+pub struct SetupArgs {
+    /// Which one
+    #[arg(value_enum)]
+    pub simulator: Simulator,
+}
+
+/// What can be set up.
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum Simulator {
+    /// For HalfCheetah, Hopper, Walker2d, Ant, Humanoid and others
+    Mujoco,
 }
 
 /// Every setting with its meaning, default and paper symbol, for `epgt train --help`.

@@ -204,7 +204,16 @@ impl Bench {
         let run = &config.run;
         match variant {
             Variant::Training { scheduler, preset, .. } => {
-                command.args(["train", &run.task, "--json", "--quiet", "--force", "--out"]);
+                command.args([
+                    "train",
+                    &run.task,
+                    "--json",
+                    "--quiet",
+                    "--force",
+                    "--threads",
+                    "1",
+                    "--out",
+                ]);
                 command.arg(&self.scratch.0);
                 command.args(["--scheduler", scheduler, "--preset", preset]);
                 for setting in spelled_out(config) {

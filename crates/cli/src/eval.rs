@@ -7,7 +7,7 @@ use epgt_train::{BEST_POLICY, LAST_POLICY, evaluate, policy_file};
 
 use crate::Done;
 use crate::args::EvalArgs;
-use crate::output;
+use crate::{output, video};
 
 /// Plays the policy and prints its returns.
 pub fn run(args: &EvalArgs) -> Result<Done, String> {
@@ -17,13 +17,18 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
     let path = policy_path(args)?;
     let mut policy = policy_file::read(&path)?;
     let task = epgt_envs::find(&policy.task).map_err(|error| error.to_string())?;
+    if let Some(video) = &args.video {
+        video::check(video, args.video_episodes, task)?;
+    }
     let evaluation = evaluate(&mut policy.networks, &policy.normalizer, task, args.episodes, args.seed)
         .map_err(|error| format!("the policy {} could not be played: {error}", path.display()))?;
+    let film = |path: &PathBuf| video::film(&mut policy, task, path, args.video_episodes, args.seed);
+    let video = args.video.as_ref().map(film).transpose()?;
     let returns = &evaluation.returns;
     let interval = statistics::bootstrap_interval(returns, statistics::RESAMPLES, 0);
     let (mean, deviation) = (statistics::mean(returns), statistics::standard_deviation(returns));
     let text = if args.json {
-        let report = serde_json::json!({
+        let mut report = serde_json::json!({
             "task": policy.task,
             "policy": path,
             "episodes": args.episodes,
@@ -35,14 +40,23 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
             "max_return": returns.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             "mean_length": evaluation.mean_length(),
         });
+        if let Some(video) = &video {
+            report["video"] = serde_json::json!({
+                "path": video.path,
+                "episodes": video.episodes,
+                "frames": video.frames,
+                "bytes": video.bytes,
+            });
+        }
         format!("{report}\n")
     } else {
-        format!(
+        let line = format!(
             "{}: return {mean:.2} +- {deviation:.2} over {} episodes, 95% interval {interval:.2}, mean length {:.1}\n",
             policy.task,
             args.episodes,
             evaluation.mean_length()
-        )
+        );
+        video.iter().fold(line, |lines, video| format!("{lines}{video}\n"))
     };
     output::print(&text)?;
     Ok(Done::Completely)

@@ -8,8 +8,10 @@ mod experiment;
 mod explain;
 mod output;
 mod parallel;
+mod setup;
 mod tasks;
 mod train;
+mod video;
 
 use std::process::ExitCode;
 
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Experiment(args) => experiment::run(args),
+        Command::Setup(args) => setup::run(args),
     };
     match done {
         Ok(Done::Completely) => ExitCode::SUCCESS,

@@ -24,7 +24,7 @@ fn list() -> String {
         let solved = task
             .reward_threshold
             .map_or("-".to_string(), |threshold| threshold.to_string());
-        let observation = format!("{} numbers", task.observation.len());
+        let observation = numbers(task.observation.len());
         table.row(&[task.id, &observation, &actions(task), &limit, &solved, task.summary]);
     }
     table.plain()
@@ -33,8 +33,12 @@ fn list() -> String {
 fn actions(task: &TaskSpec) -> String {
     match discrete(task) {
         true => format!("{} choices", task.action.len()),
-        false => format!("{} numbers", task.action.len()),
+        false => numbers(task.action.len()),
     }
+}
+
+fn numbers(count: usize) -> String {
+    format!("{count} number{}", if count == 1 { "" } else { "s" })
 }
 
 fn discrete(task: &TaskSpec) -> bool {

@@ -9,7 +9,7 @@ use crate::Done;
 use crate::args::TrainArgs;
 use crate::display::Display;
 use crate::parallel::lock;
-use crate::{output, parallel};
+use crate::{output, parallel, setup};
 
 /// All runs of `--seeds` are set up before the first starts.
 const MOST_SEEDS: u64 = 1000;
@@ -43,6 +43,8 @@ pub fn run(args: &TrainArgs) -> Result<Done, String> {
         ));
     }
     let config = Config::build(&assignments)?;
+    let task = epgt_envs::find(&config.run.task).map_err(|error| error.to_string())?;
+    setup::ensure(task, args.yes)?;
     train_all(args, jobs(args, &config))
 }
 
@@ -140,7 +142,11 @@ fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
             Some(config) => Run::create(config.clone(), &job.directory, args.force),
             None => Run::resume(&job.directory),
         };
-        runs.push(Mutex::new(Some(run.map_err(|RunError(sentence)| sentence)?)));
+        let mut run = run.map_err(|RunError(sentence)| sentence)?;
+        if jobs.len() == 1 {
+            run.use_threads(parallel::threads(args.threads, usize::MAX));
+        }
+        runs.push(Mutex::new(Some(run)));
     }
     let config = match lock(&runs[0]).as_ref() {
         Some(run) => run.config().clone(),

@@ -1,6 +1,6 @@
 //! The interface of an environment: spaces, reset, step, and an exact copy of its state.
 
-use crate::{EnvError, Space};
+use crate::{EnvError, Scene, Space};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// What one step returned, besides the observation.
@@ -42,6 +42,16 @@ pub trait Env: Send {
 
     /// Acts once and writes the next observation. The episode must have begun and not ended.
     fn step(&mut self, action: &[f32], observation: &mut [f32]) -> Result<Step, EnvError>;
+
+    /// What the environment looks like now; `None` where it has no picture.
+    fn scene(&self) -> Option<Scene> {
+        None
+    }
+
+    /// How many steps a second of watching shows: Gymnasium's `render_fps` of the task.
+    fn steps_per_second(&self) -> f64 {
+        50.0
+    }
 
     /// Everything that decides what happens next, generator included.
     fn save(&self) -> Vec<u8>;

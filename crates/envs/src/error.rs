@@ -20,6 +20,10 @@ pub enum EnvError {
     InvalidState(String),
     /// The environment checker found a broken promise.
     BrokenPromise(String),
+    /// The task's simulator is not on this machine.
+    MissingSimulator(String),
+    /// The task's simulator is there but cannot be used.
+    Simulator(String),
 }
 
 impl EnvError {
@@ -30,7 +34,9 @@ impl EnvError {
         | Self::InvalidAction(text)
         | Self::NotFinite(text)
         | Self::InvalidState(text)
-        | Self::BrokenPromise(text)) = &mut self;
+        | Self::BrokenPromise(text)
+        | Self::MissingSimulator(text)
+        | Self::Simulator(text)) = &mut self;
         *text = format!("environment {env}, step {step}: {text}");
         self
     }
@@ -42,7 +48,9 @@ impl fmt::Display for EnvError {
         | Self::InvalidAction(text)
         | Self::NotFinite(text)
         | Self::InvalidState(text)
-        | Self::BrokenPromise(text)) = self;
+        | Self::BrokenPromise(text)
+        | Self::MissingSimulator(text)
+        | Self::Simulator(text)) = self;
         formatter.write_str(text)
     }
 }

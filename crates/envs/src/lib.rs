@@ -15,12 +15,17 @@
 //! # Ok::<(), epgt_envs::EnvError>(())
 //! ```
 
+pub mod box2d;
 mod checker;
 pub mod classic;
 mod env;
 mod error;
+mod group;
+pub mod mujoco;
 mod normalizer;
+mod pool;
 mod registry;
+mod scene;
 mod space;
 mod time_limit;
 mod vec_env;
@@ -30,6 +35,7 @@ pub use env::{Env, Step};
 pub use error::EnvError;
 pub use normalizer::Normalizer;
 pub use registry::{Entry, TaskSpec, find, make, tasks};
+pub use scene::{Color, Scene, Shape};
 pub use space::Space;
 pub use time_limit::TimeLimit;
 pub use vec_env::{Episode, StepRow, VecEnv};

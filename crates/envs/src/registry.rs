@@ -1,6 +1,8 @@
 //! Which tasks there are: versioned ids whose meaning never changes, and what a user wants to know of each.
 
-use crate::{Env, EnvError, TimeLimit, classic};
+use std::sync::LazyLock;
+
+use crate::{Env, EnvError, TimeLimit, box2d, classic, mujoco};
 
 /// One line of a task's table: a number of the observation or action, or one choice of a discrete action.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,17 +65,17 @@ pub struct TaskSpec {
     pub max_episode_steps: u32,
     /// The mean episode return from which the task counts as solved, where that is agreed on.
     pub reward_threshold: Option<f64>,
-    /// Makes one copy, without its time limit.
-    pub make: fn() -> Box<dyn Env>,
+    /// Makes one copy, without its time limit; fails where its simulator is missing.
+    pub make: fn() -> Result<Box<dyn Env>, EnvError>,
 }
 
-static TASKS: [TaskSpec; 5] = [
-    classic::acrobot::TASK,
-    classic::cartpole::TASK,
-    classic::mountain_car::TASK,
-    classic::mountain_car_continuous::TASK,
-    classic::pendulum::TASK,
-];
+static TASKS: LazyLock<Vec<TaskSpec>> = LazyLock::new(|| {
+    let mut tasks: Vec<TaskSpec> = classic::TASKS.to_vec();
+    tasks.extend_from_slice(&box2d::TASKS);
+    tasks.extend(mujoco::tasks());
+    tasks.sort_by_key(|task| task.id);
+    tasks
+});
 
 /// Every task, ordered by id.
 ///
@@ -106,5 +108,5 @@ pub fn find(id: &str) -> Result<&'static TaskSpec, EnvError> {
 /// ```
 pub fn make(id: &str) -> Result<Box<dyn Env>, EnvError> {
     let task = find(id)?;
-    Ok(Box::new(TimeLimit::new((task.make)(), task.max_episode_steps)))
+    Ok(Box::new(TimeLimit::new((task.make)()?, task.max_episode_steps)))
 }

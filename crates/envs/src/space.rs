@@ -68,6 +68,29 @@ impl Space {
         }
     }
 
+    /// Moves the numbers of an action that lie outside a box to its bounds. NaN has no place and is an error; the choice of
+    /// a discrete space stays as it is.
+    ///
+    /// ```
+    /// use epgt_envs::Space;
+    /// let torque = Space::Box { low: vec![-2.0], high: vec![2.0] };
+    /// let mut action = [3.5];
+    /// torque.clip(&mut action)?;
+    /// assert_eq!(action, [2.0]);
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn clip(&self, action: &mut [f32]) -> Result<(), EnvError> {
+        if let Space::Box { low, high } = self {
+            for (k, value) in action.iter_mut().enumerate() {
+                if value.is_nan() {
+                    return Err(not_a_number(k));
+                }
+                *value = value.max(low[k]).min(high[k]);
+            }
+        }
+        Ok(())
+    }
+
     /// Whether a row lies in the space. NaN lies in none.
     pub fn contains(&self, row: &[f32]) -> bool {
         match self {

@@ -1,7 +1,7 @@
 //! Cuts episodes that take too long.
 
 use crate::env::{decode, encode};
-use crate::{Env, EnvError, Space, Step};
+use crate::{Env, EnvError, Scene, Space, Step};
 
 /// An environment whose episodes are truncated after a number of steps.
 ///
@@ -46,6 +46,14 @@ impl Env for TimeLimit {
         self.elapsed += 1;
         step.truncated |= self.elapsed >= self.limit;
         Ok(step)
+    }
+
+    fn scene(&self) -> Option<Scene> {
+        self.env.scene()
+    }
+
+    fn steps_per_second(&self) -> f64 {
+        self.env.steps_per_second()
     }
 
     fn save(&self) -> Vec<u8> {

@@ -1,12 +1,21 @@
 //! Many copies of a task, stepped together into contiguous rows.
 //!
-//! This is the hot path of the environment phase: [`VecEnv::step`] writes straight into the arrays of the rollout,
-//! allocates nothing, and makes one virtual call per environment. Episodes that end begin anew in the same step.
+//! This is the hot path of the environment phase: [`VecEnv::step`] writes straight into the arrays of the rollout. One thread
+//! steps all environments, or several threads step a group each, where the environments are slow enough for that to pay.
+
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
 
 use crate::env::{decode, encode};
-use crate::space::not_a_number;
-use crate::{Env, EnvError, Space, Step, TaskSpec};
-use serde::{Deserialize, Serialize};
+use crate::group::{Account, Group};
+use crate::pool::{Parcel, Pool};
+use crate::{EnvError, Space, TaskSpec};
+
+/// Steps after which it is known how slow the environments are.
+const TRIAL_STEPS: u32 = 50;
+/// Seconds of a step that threads must save to be worth their own cost.
+const WORTH_THREADS: f64 = 40e-6;
 
 /// An episode that has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,25 +42,6 @@ pub struct StepRow<'a> {
     pub truncated: &'a mut [bool],
 }
 
-/// The running episode of one environment.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-struct Account {
-    episode_return: f64,
-    length: u32,
-    /// The episode is cut after so many steps.
-    limit: u32,
-}
-
-impl Account {
-    fn new(limit: u32) -> Self {
-        Account {
-            episode_return: 0.0,
-            length: 0,
-            limit,
-        }
-    }
-}
-
 /// What is saved besides the environments' own states.
 #[derive(Serialize, Deserialize)]
 struct Progress {
@@ -64,11 +54,31 @@ struct Progress {
     finished: Vec<Episode>,
 }
 
+/// Who steps the environments.
+enum Groups {
+    One(Group),
+    Many(Vec<Parcel>, Pool),
+}
+
+impl Groups {
+    /// One group becomes one per thread.
+    fn on_threads(self, threads: usize) -> Self {
+        match self {
+            Groups::One(group) if threads > 1 => {
+                let groups = group.split(threads).into_iter();
+                let parcels = groups.map(Parcel::new).collect();
+                Groups::Many(parcels, Pool::new(threads - 1))
+            }
+            groups => groups,
+        }
+    }
+}
+
 /// N copies of a task.
 ///
 /// ```
 /// use epgt_envs::{StepRow, VecEnv, find};
-/// let mut envs = VecEnv::new(find("CartPole-v1")?, 2, 0);
+/// let mut envs = VecEnv::new(find("CartPole-v1")?, 2, 0)?;
 /// let (mut observations, mut rewards) = ([0.0; 8], [0.0; 2]);
 /// let (mut terminated, mut truncated) = ([false; 2], [false; 2]);
 /// envs.reset(&mut observations)?;
@@ -88,14 +98,18 @@ struct Progress {
 /// # Ok::<(), epgt_envs::EnvError>(())
 /// ```
 pub struct VecEnv {
-    envs: Vec<Box<dyn Env>>,
+    groups: Groups,
+    n: usize,
     observation_space: Space,
     action_space: Space,
-    observation_size: usize,
-    action_size: usize,
-    limit: u32,
-    clipped: Vec<f32>,
-    progress: Progress,
+    task: String,
+    seed: u64,
+    started: bool,
+    finished: Vec<Episode>,
+    /// Threads that may be used.
+    threads: usize,
+    /// Steps of the trial, and the seconds they took.
+    trial: (u32, f64),
 }
 
 impl VecEnv {
@@ -104,31 +118,21 @@ impl VecEnv {
     ///
     /// # Panics
     /// When `n` is 0.
-    pub fn new(task: &TaskSpec, n: usize, seed: u64) -> Self {
+    pub fn new(task: &TaskSpec, n: usize, seed: u64) -> Result<Self, EnvError> {
         assert!(n > 0, "at least one environment is needed");
-        let envs: Vec<_> = (0..n).map(|_| (task.make)()).collect();
-        let observation_space = envs[0].observation_space().clone();
-        let action_space = envs[0].action_space().clone();
-        let (observation_size, action_size) = (observation_space.size(), action_space.size());
-        let limit = task.max_episode_steps;
-        VecEnv {
-            envs,
-            observation_space,
-            action_space,
-            observation_size,
-            action_size,
-            limit,
-            clipped: vec![0.0; action_size],
-            progress: Progress {
-                task: task.id.into(),
-                seed,
-                started: false,
-                steps: 0,
-                accounts: vec![Account::new(limit); n],
-                final_observations: vec![0.0; n * observation_size],
-                finished: Vec::with_capacity(n),
-            },
-        }
+        let envs = (0..n).map(|_| (task.make)()).collect::<Result<Vec<_>, _>>()?;
+        Ok(VecEnv {
+            observation_space: envs[0].observation_space().clone(),
+            action_space: envs[0].action_space().clone(),
+            groups: Groups::One(Group::new(0, envs, task.max_episode_steps)),
+            n,
+            task: task.id.into(),
+            seed,
+            started: false,
+            finished: Vec::with_capacity(n),
+            threads: 1,
+            trial: (0, 0.0),
+        })
     }
 
     /// Spreads the resets: the first episode of environment i is cut after limit * (i + 1) / n steps.
@@ -139,21 +143,51 @@ impl VecEnv {
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// let envs = VecEnv::new(find("Pendulum-v1")?, 4, 0).with_staggered_starts();
+    /// let envs = VecEnv::new(find("Pendulum-v1")?, 4, 0)?.with_staggered_starts();
     /// assert_eq!(envs.n(), 4);
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
     pub fn with_staggered_starts(mut self) -> Self {
-        let n = self.n() as u64;
-        for (i, account) in (1..).zip(&mut self.progress.accounts) {
-            account.limit = (u64::from(self.limit) * i / n).max(1) as u32;
+        let n = self.n as u64;
+        for group in self.groups_mut() {
+            for (i, account) in (group.first as u64 + 1..).zip(&mut group.accounts) {
+                account.limit = (u64::from(account.limit) * i / n).max(1) as u32;
+            }
         }
         self
     }
 
+    /// Lets up to `threads` threads step the environments, if a trial of the first steps shows them slow enough for that to
+    /// pay. What is stepped does not depend on it.
+    pub fn use_threads(&mut self, threads: usize) {
+        self.threads = threads.clamp(1, self.n);
+    }
+
+    /// Has `threads` threads step the environments, whether it pays or not.
+    ///
+    /// ```
+    /// use epgt_envs::{VecEnv, find};
+    /// let envs = VecEnv::new(find("Pendulum-v1")?, 4, 0)?.on_threads(2);
+    /// assert_eq!(envs.threads(), 2);
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn on_threads(mut self, threads: usize) -> Self {
+        self.threads = threads.clamp(1, self.n);
+        self.groups = self.groups.on_threads(self.threads);
+        self
+    }
+
+    /// Threads that step the environments now.
+    pub fn threads(&self) -> usize {
+        match &self.groups {
+            Groups::One(_) => 1,
+            Groups::Many(parcels, _) => parcels.len(),
+        }
+    }
+
     /// How many environments there are.
     pub fn n(&self) -> usize {
-        self.envs.len()
+        self.n
     }
 
     /// What the observation of one environment looks like.
@@ -168,25 +202,36 @@ impl VecEnv {
 
     /// How often [`VecEnv::step`] was called.
     pub fn steps(&self) -> u64 {
-        self.progress.steps
+        self.groups().next().map_or(0, |group| group.steps)
+    }
+
+    fn groups(&self) -> Box<dyn Iterator<Item = &Group> + '_> {
+        match &self.groups {
+            Groups::One(group) => Box::new(std::iter::once(group)),
+            Groups::Many(parcels, _) => Box::new(parcels.iter().map(|parcel| &parcel.group)),
+        }
+    }
+
+    fn groups_mut(&mut self) -> Box<dyn Iterator<Item = &mut Group> + '_> {
+        match &mut self.groups {
+            Groups::One(group) => Box::new(std::iter::once(group)),
+            Groups::Many(parcels, _) => Box::new(parcels.iter_mut().map(|parcel| &mut parcel.group)),
+        }
     }
 
     /// Begins an episode everywhere; running ones are dropped.
     pub fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError> {
-        assert_eq!(observations.len(), self.n() * self.observation_size, "one row each");
-        let progress = &mut self.progress;
-        let rows = observations.chunks_exact_mut(self.observation_size);
-        for (i, (env, row)) in self.envs.iter_mut().zip(rows).enumerate() {
-            if progress.started {
-                progress.accounts[i] = Account::new(self.limit);
-            }
-            let seed = (!progress.started).then(|| progress.seed.wrapping_add(i as u64));
-            env.reset(seed, row)
-                .and_then(|()| finite_observation(row))
-                .map_err(|error| error.at(i, progress.steps))?;
+        let size = self.observation_space.size();
+        assert_eq!(observations.len(), self.n * size, "one row each");
+        let seed = (!self.started).then_some(self.seed);
+        let mut rest = observations;
+        for group in self.groups_mut() {
+            let (rows, others) = rest.split_at_mut(group.envs.len() * size);
+            group.reset(seed, rows)?;
+            rest = others;
         }
-        progress.started = true;
-        progress.finished.clear();
+        self.started = true;
+        self.finished.clear();
         Ok(())
     }
 
@@ -199,139 +244,137 @@ impl VecEnv {
     /// # Panics
     /// When a slice has not one row per environment, or before the first [`VecEnv::reset`].
     pub fn step(&mut self, actions: &[f32], out: StepRow<'_>) -> Result<(), EnvError> {
-        let (n, width) = (self.n(), self.observation_size);
-        assert!(
-            self.progress.started,
-            "the environments are reset before they are stepped"
-        );
-        assert_eq!(actions.len(), n * self.action_size, "one action each");
-        assert_eq!(out.observations.len(), n * width, "one observation each");
+        let n = self.n;
+        assert!(self.started, "the environments are reset before they are stepped");
+        assert_eq!(actions.len(), n * self.action_space.size(), "one action each");
+        let size = self.observation_space.size();
+        assert_eq!(out.observations.len(), n * size, "one observation each");
         assert!(out.rewards.len() == n && out.terminated.len() == n && out.truncated.len() == n);
-        self.progress.steps += 1;
-        self.progress.finished.clear();
-        for i in 0..n {
-            let action = &actions[i * self.action_size..][..self.action_size];
-            let row = &mut out.observations[i * width..][..width];
-            let step = self
-                .step_one(i, action, row)
-                .map_err(|error| error.at(i, self.progress.steps))?;
-            out.rewards[i] = step.reward as f32;
-            out.terminated[i] = step.terminated;
-            out.truncated[i] = step.truncated;
+        self.finished.clear();
+        match &mut self.groups {
+            Groups::One(group) => {
+                let on_trial = self.threads > 1 && self.trial.0 < TRIAL_STEPS;
+                let begun = on_trial.then(Instant::now);
+                group.step(actions, out)?;
+                self.finished.extend_from_slice(&group.finished);
+                if let Some(begun) = begun {
+                    self.trial = (self.trial.0 + 1, self.trial.1 + begun.elapsed().as_secs_f64());
+                    self.decide_on_threads();
+                }
+            }
+            Groups::Many(parcels, pool) => {
+                for parcel in parcels.iter_mut() {
+                    let width = parcel.actions.len();
+                    let first = parcel.group.first * width / parcel.group.envs.len();
+                    parcel.actions.copy_from_slice(&actions[first..][..width]);
+                }
+                pool.step(parcels)?;
+                for parcel in parcels {
+                    let (first, n) = (parcel.group.first, parcel.group.envs.len());
+                    out.observations[first * size..][..n * size].copy_from_slice(&parcel.observations);
+                    out.rewards[first..][..n].copy_from_slice(&parcel.rewards);
+                    out.terminated[first..][..n].copy_from_slice(&parcel.terminated);
+                    out.truncated[first..][..n].copy_from_slice(&parcel.truncated);
+                    self.finished.extend_from_slice(&parcel.group.finished);
+                }
+            }
         }
         Ok(())
     }
 
-    #[inline]
-    fn step_one(&mut self, i: usize, action: &[f32], row: &mut [f32]) -> Result<Step, EnvError> {
-        let mut step = match &self.action_space {
-            Space::Discrete(_) => self.envs[i].step(action, row)?,
-            Space::Box { low, high } => {
-                for (k, clipped) in self.clipped.iter_mut().enumerate() {
-                    if action[k].is_nan() {
-                        return Err(not_a_number(k));
-                    }
-                    *clipped = action[k].max(low[k]).min(high[k]);
-                }
-                self.envs[i].step(&self.clipped, row)?
-            }
-        };
-        finite_observation(row)?;
-        if !step.reward.is_finite() {
-            return Err(not_finite("the reward", step.reward));
+    /// At the end of the trial: whether the time that threads would save is worth their own cost.
+    fn decide_on_threads(&mut self) {
+        let saved = 1.0 - 1.0 / self.threads as f64;
+        if self.trial.0 == TRIAL_STEPS && self.trial.1 / f64::from(TRIAL_STEPS) * saved > WORTH_THREADS {
+            let waiting = Groups::Many(Vec::new(), Pool::new(0));
+            let groups = std::mem::replace(&mut self.groups, waiting);
+            self.groups = groups.on_threads(self.threads);
         }
-        let account = &mut self.progress.accounts[i];
-        account.episode_return += step.reward;
-        account.length += 1;
-        step.truncated |= account.length >= account.limit;
-        if step.terminated || step.truncated {
-            self.begin_next_episode(i, row)?;
-        }
-        Ok(step)
-    }
-
-    fn begin_next_episode(&mut self, i: usize, row: &mut [f32]) -> Result<(), EnvError> {
-        let progress = &mut self.progress;
-        let account = progress.accounts[i];
-        progress.finished.push(Episode {
-            env: i,
-            episode_return: account.episode_return,
-            length: account.length,
-            counted: account.limit == self.limit,
-        });
-        progress.accounts[i] = Account::new(self.limit);
-        progress.final_observations[i * row.len()..][..row.len()].copy_from_slice(row);
-        self.envs[i].reset(None, row)?;
-        finite_observation(row)
     }
 
     /// The last observation of the episode that ended most recently in environment `i`: what a truncated episode is
     /// bootstrapped from.
     pub fn final_observation(&self, i: usize) -> &[f32] {
-        &self.progress.final_observations[i * self.observation_size..][..self.observation_size]
+        let size = self.observation_space.size();
+        let group = match &self.groups {
+            Groups::One(group) => group,
+            Groups::Many(parcels, _) => {
+                let place = parcels.partition_point(|parcel| parcel.group.first <= i);
+                &parcels[place - 1].group
+            }
+        };
+        &group.final_observations[(i - group.first) * size..][..size]
     }
 
     /// The episodes that ended in the last step.
     pub fn finished(&self) -> &[Episode] {
-        &self.progress.finished
+        &self.finished
     }
 
     /// Everything that decides what happens next: states, generators, running episodes, staggering.
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// let mut envs = VecEnv::new(find("Pendulum-v1")?, 2, 0);
+    /// let mut envs = VecEnv::new(find("Pendulum-v1")?, 2, 0)?;
     /// envs.reset(&mut [0.0; 6])?;
-    /// let mut other = VecEnv::new(find("Pendulum-v1")?, 2, 1);
+    /// let mut other = VecEnv::new(find("Pendulum-v1")?, 2, 1)?;
     /// other.restore(&envs.save())?;
     /// assert_eq!(other.save(), envs.save());
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
     pub fn save(&self) -> Vec<u8> {
-        let envs: Vec<_> = self.envs.iter().map(|env| env.save()).collect();
-        encode(&(&self.progress, envs))
+        let progress = Progress {
+            task: self.task.clone(),
+            seed: self.seed,
+            started: self.started,
+            steps: self.steps(),
+            accounts: self.groups().flat_map(|group| group.accounts.clone()).collect(),
+            final_observations: self
+                .groups()
+                .flat_map(|group| group.final_observations.clone())
+                .collect(),
+            finished: self.finished.clone(),
+        };
+        let envs: Vec<_> = self
+            .groups()
+            .flat_map(|group| &group.envs)
+            .map(|env| env.save())
+            .collect();
+        encode(&(&progress, envs))
     }
 
-    /// Takes back what [`VecEnv::save`] gave, for the same task and number of environments.
+    /// Takes back what [`VecEnv::save`] gave, for the same task and number of environments; the threads stay as they are.
     pub fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
-        let (mut progress, states): (Progress, Vec<Vec<u8>>) = decode(state)?;
-        let n = self.n();
-        if progress.task != self.progress.task
+        let (progress, states): (Progress, Vec<Vec<u8>>) = decode(state)?;
+        let (n, size) = (self.n, self.observation_space.size());
+        if progress.task != self.task
             || states.len() != n
             || progress.accounts.len() != n
-            || progress.final_observations.len() != n * self.observation_size
+            || progress.final_observations.len() != n * size
         {
             return Err(EnvError::InvalidState(format!(
                 "the saved state is of {} environments of {}, not {n} of {}; resume with the settings of the saved run",
                 states.len(),
                 progress.task,
-                self.progress.task,
+                self.task,
             )));
         }
-        for (i, (env, state)) in self.envs.iter_mut().zip(&states).enumerate() {
-            env.restore(state).map_err(|error| error.at(i, progress.steps))?;
+        for group in self.groups_mut() {
+            let place = group.first..group.first + group.envs.len();
+            for (i, env) in place.clone().zip(&mut group.envs) {
+                env.restore(&states[i]).map_err(|error| error.at(i, progress.steps))?;
+            }
+            group.accounts.copy_from_slice(&progress.accounts[place.clone()]);
+            let rows = place.start * size..place.end * size;
+            group
+                .final_observations
+                .copy_from_slice(&progress.final_observations[rows]);
+            group.steps = progress.steps;
         }
-        progress.finished.reserve(n);
-        self.progress = progress;
+        self.seed = progress.seed;
+        self.started = progress.started;
+        self.finished = progress.finished;
+        self.finished.reserve(n);
         Ok(())
     }
-}
-
-#[inline]
-fn finite_observation(row: &[f32]) -> Result<(), EnvError> {
-    // A sum of products with 0 is 0, unless one of the numbers is NaN or infinite.
-    if row.iter().map(|x| x * 0.0).sum::<f32>() == 0.0 {
-        return Ok(());
-    }
-    match row.iter().position(|x| !x.is_finite()) {
-        Some(k) => Err(not_finite(&format!("entry {k} of the observation"), row[k].into())),
-        None => Ok(()),
-    }
-}
-
-#[cold]
-fn not_finite(what: &str, value: f64) -> EnvError {
-    EnvError::NotFinite(format!(
-        "{what} is {value}; the environment is broken there, so report the task, seed and actions"
-    ))
 }

@@ -104,7 +104,7 @@ fn the_checker_names_the_promise_that_is_broken() {
     }
 }
 
-fn task(make: fn() -> Box<dyn Env>) -> TaskSpec {
+fn task(make: fn() -> Result<Box<dyn Env>, EnvError>) -> TaskSpec {
     TaskSpec {
         make,
         ..find("Pendulum-v1").expect("a task").clone()
@@ -113,7 +113,7 @@ fn task(make: fn() -> Box<dyn Env>) -> TaskSpec {
 
 /// The error of stepping two environments until there is one.
 fn error_of(task: &TaskSpec, actions: [f32; 2]) -> String {
-    let mut envs = VecEnv::new(task, 2, 0);
+    let mut envs = VecEnv::new(task, 2, 0).expect("environments");
     let mut observations = vec![0.0; 2 * envs.observation_space().size()];
     envs.reset(&mut observations).expect("a reset");
     for _ in 0..10 {
@@ -132,13 +132,13 @@ fn error_of(task: &TaskSpec, actions: [f32; 2]) -> String {
 
 #[test]
 fn numbers_that_are_not_finite_are_traced_to_environment_and_step() {
-    let observation = task(|| Box::new(Broken::new(Fault::ObservationNotANumber)));
+    let observation = task(|| Ok(Box::new(Broken::new(Fault::ObservationNotANumber))));
     let error = error_of(&observation, [0.0; 2]);
     assert!(
         error.starts_with("environment 0, step 3: entry 1 of the observation is NaN"),
         "{error}"
     );
-    let reward = task(|| Box::new(Broken::new(Fault::InfiniteReward)));
+    let reward = task(|| Ok(Box::new(Broken::new(Fault::InfiniteReward))));
     let error = error_of(&reward, [0.0; 2]);
     assert!(
         error.starts_with("environment 0, step 3: the reward is -inf"),
@@ -171,7 +171,7 @@ fn foreign_bytes_are_not_restored() {
             "{wrong:?}"
         );
     }
-    let envs = |id, n| VecEnv::new(find(id).expect("a task"), n, 0);
+    let envs = |id, n| VecEnv::new(find(id).expect("a task"), n, 0).expect("environments");
     for (other, n) in [("Pendulum-v1", 3), ("MountainCar-v0", 2)] {
         let error = envs("Pendulum-v1", 2)
             .restore(&envs(other, n).save())
@@ -183,8 +183,10 @@ fn foreign_bytes_are_not_restored() {
 
 #[test]
 fn box_actions_are_clipped_and_staggered_starts_spread_the_resets() {
-    let mut envs = VecEnv::new(find("Pendulum-v1").expect("a task"), 4, 0).with_staggered_starts();
-    let mut plain = VecEnv::new(find("Pendulum-v1").expect("a task"), 4, 0);
+    let mut envs = VecEnv::new(find("Pendulum-v1").expect("a task"), 4, 0)
+        .expect("environments")
+        .with_staggered_starts();
+    let mut plain = VecEnv::new(find("Pendulum-v1").expect("a task"), 4, 0).expect("environments");
     let mut observations = [[0.0; 12]; 2];
     envs.reset(&mut observations[0]).expect("a reset");
     plain.reset(&mut observations[1]).expect("a reset");

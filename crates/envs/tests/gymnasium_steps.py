@@ -1,13 +1,17 @@
 """Steps the real Gymnasium and prints what it returned, for the tests of this crate.
 
 Reads one JSON object per line: {"id", "seed", "actions"}; writes one per line: {"task", "observations", "rewards",
-"ends"}.
-Numbers travel as the hexadecimal digits of their big-endian bits, so that nothing is rounded on the way. An ended
+"ends"}. A request {"id", "seed", "episodes"} is answered with the "returns" and "lengths" of so many episodes of a
+random policy.
+Numbers travel as the hexadecimal digits of their big-endian bits, so that nothing is rounded on the way; observations
+are single or double precision, as the task has them. An ended
 episode is followed by a reset without seed, whose observation comes next. An end is 1 (terminated) + 2 (truncated).
 """
 
 import json
+import os
 import sys
+import tempfile
 
 import gymnasium
 import numpy as np
@@ -25,13 +29,34 @@ def play(id, seed, actions):
         ends.append(str(terminated + 2 * truncated))
         if terminated or truncated:
             observations.append(env.reset()[0])
-    assert all(observation.dtype == np.float32 for observation in observations)
+    assert all(observation.dtype == env.observation_space.dtype for observation in observations)
     return {
         "task": describe(env),
-        "observations": digits(np.concatenate(observations), ">f4"),
+        "observations": digits(np.concatenate(observations), env.observation_space.dtype.newbyteorder(">")),
         "rewards": digits(rewards, ">f8"),
         "ends": "".join(ends),
     }
+
+
+def random_episodes(id, seed, episodes):
+    """Returns and lengths of episodes whose actions are drawn at random.
+
+    Each is the first one of a new environment: Gymnasium's walker reuses its world, and what is left in it from the
+    episodes before changes in which order contacts are solved.
+    """
+    rng = np.random.default_rng(seed)
+    returns, lengths = [], []
+    for episode in range(episodes):
+        env = gymnasium.make(id, disable_env_checker=True)
+        env.action_space.seed(int(rng.integers(1 << 32)))
+        env.reset(seed=seed + episode)
+        total, length, done = 0.0, 0, False
+        while not done:
+            _, reward, terminated, truncated, _ = env.step(env.action_space.sample())
+            total, length, done = total + float(reward), length + 1, terminated or truncated
+        returns.append(total)
+        lengths.append(length)
+    return {"returns": returns, "lengths": lengths}
 
 
 def describe(env):
@@ -53,9 +78,16 @@ def digits(numbers, kind):
 def main():
     for line in sys.stdin:
         request = json.loads(line)
+        if "episodes" in request:
+            print(json.dumps(random_episodes(**request)), flush=True)
+            continue
         actions = np.frombuffer(bytes.fromhex(request["actions"]), ">f4").astype(np.float32)
         print(json.dumps(play(request["id"], request["seed"], actions)), flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    # MuJoCo writes a log file where it runs.
+    with tempfile.TemporaryDirectory() as directory:
+        os.chdir(directory)
+        main()
+        os.chdir("/")

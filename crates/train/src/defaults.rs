@@ -30,6 +30,28 @@ pub fn of(task: &str, algorithm: Algorithm) -> &'static [(&'static str, &'static
             ("a2c.gae_lambda", "0.9"),
             ("a2c.ent_coef", "0.0"),
         ],
-        _ => &[],
+        _ => match task.split_once("-v") {
+            Some(("BipedalWalker" | "BipedalWalkerHardcore", _)) => &[
+                ("steps", "2_000_000"),
+                ("n_envs", "16"),
+                ("a2c.n_steps", "8"),
+                ("a2c.gae_lambda", "0.9"),
+                ("a2c.ent_coef", "0.0"),
+                ("policy.hidden", "[64, 64]"),
+            ],
+            Some(("LunarLander" | "LunarLanderContinuous", _)) => &[
+                ("steps", "1_000_000"),
+                ("n_envs", "16"),
+                ("a2c.ent_coef", "0.0"),
+                ("policy.hidden", "[64, 64]"),
+            ],
+            // MuJoCo. An entropy bonus with normalised rewards lets the deviation of continuous actions run away there.
+            _ => &[
+                ("steps", "1_000_000"),
+                ("n_envs", "16"),
+                ("a2c.ent_coef", "0.0"),
+                ("policy.hidden", "[64, 64]"),
+            ],
+        },
     }
 }

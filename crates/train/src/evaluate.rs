@@ -34,7 +34,7 @@ impl Evaluation {
 /// use epgt_pg::{ActorCritic, PolicySettings};
 /// use epgt_rng::Pcg64;
 /// let task = find("CartPole-v1").unwrap();
-/// let space = (task.make)().action_space().clone();
+/// let space = (task.make)().unwrap().action_space().clone();
 /// let mut policy = ActorCritic::new(&PolicySettings::default(), 4, &space, &mut Pcg64::from_seed(0));
 /// let normalizer = Normalizer::new(4, 1, true, true, 0.99);
 /// let evaluation = epgt_train::evaluate(&mut policy, &normalizer, task, 20, 0).unwrap();
@@ -51,7 +51,7 @@ pub fn evaluate(
     // Each group plays exactly one episode per environment: counting the first to finish would favour short ones.
     for first in (0..episodes).step_by(SIDE_BY_SIDE) {
         let n = SIDE_BY_SIDE.min(episodes - first);
-        let mut envs = VecEnv::new(task, n, seed.wrapping_add(first as u64));
+        let mut envs = VecEnv::new(task, n, seed.wrapping_add(first as u64))?;
         let (size, action_size) = (envs.observation_space().size(), envs.action_space().size());
         let mut observations = vec![0.0; n * size];
         let mut actions = vec![0.0; n * action_size];

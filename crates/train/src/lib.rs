@@ -17,6 +17,7 @@ pub mod table;
 pub mod tensorboard;
 mod trainer;
 pub mod usage;
+mod watch;
 
 pub use config::Config;
 pub use evaluate::{Evaluation, evaluate};
@@ -25,3 +26,4 @@ pub use policy_file::Policy;
 pub use run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT, Run};
 pub use settings::{Algorithm, Assignment, Preset, RunSettings};
 pub use trainer::{Counters, SavedTrainer, TrainError, Trainer};
+pub use watch::watch;

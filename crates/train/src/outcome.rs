@@ -29,7 +29,7 @@ pub struct RunResult {
     pub steps_per_second: f64,
     /// Wall-clock seconds, over all resumes.
     pub wall_seconds: f64,
-    /// CPU seconds of the training thread, over all resumes.
+    /// CPU seconds of the training, over all resumes.
     pub cpu_seconds: f64,
     /// Peak resident memory of the process in megabytes.
     pub peak_memory_mb: f64,

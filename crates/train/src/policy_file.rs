@@ -116,7 +116,7 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
         ));
     }
     let task = epgt_envs::find(&description.task).map_err(|error| error.to_string())?;
-    let env = (task.make)();
+    let env = (task.make)().map_err(|error| error.to_string())?;
     let mut settings = PolicySettings {
         hidden: description.hidden,
         ..PolicySettings::default()
@@ -167,7 +167,7 @@ mod tests {
             hidden: vec![8],
             ..PolicySettings::default()
         };
-        let env = (epgt_envs::find("Pendulum-v1").unwrap().make)();
+        let env = (epgt_envs::find("Pendulum-v1").unwrap().make)().unwrap();
         let networks = ActorCritic::new(&settings, 3, env.action_space(), &mut Pcg64::from_seed(7));
         let mut normalizer = Normalizer::new(3, 2, true, true, 0.99);
         normalizer.observe(&mut [1.0, 2.0, 3.0, 4.0, -5.0, 6.0]);

@@ -79,6 +79,8 @@ pub struct Run {
     /// Steps that were done when this process took over.
     steps_before: u64,
     started: Instant,
+    /// Of the training thread, or of the process where the run has it to itself.
+    cpu_clock: fn() -> f64,
     cpu_started: f64,
     /// Held as long as the run is open, so that no second process trains in the same directory.
     _lock: File,
@@ -185,9 +187,16 @@ impl Run {
             best: None,
             before: (0.0, 0.0),
             started: Instant::now(),
+            cpu_clock: usage::thread_cpu_seconds,
             cpu_started: usage::thread_cpu_seconds(),
             _lock: lock,
         }
+    }
+
+    /// Lets up to `threads` threads step the environments of this run, the only one of the process; results do not depend on it.
+    pub fn use_threads(&mut self, threads: usize) {
+        self.trainer.use_threads(threads);
+        self.cpu_clock = usage::process_cpu_seconds;
     }
 
     /// The resolved configuration.
@@ -200,7 +209,7 @@ impl Run {
     /// When stopped it finishes the phase and saves; after an error the last good checkpoint stays as it was.
     pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress<'_>)) -> Result<RunEnd, RunError> {
         self.started = Instant::now();
-        self.cpu_started = usage::thread_cpu_seconds();
+        self.cpu_started = (self.cpu_clock)();
         let run = &self.config.run;
         let share = |interval: Option<u64>, parts: u64| interval.unwrap_or((run.steps / parts).max(1));
         let log_every = share(run.log_interval, 100);
@@ -306,7 +315,7 @@ impl Run {
     }
 
     fn cpu_seconds(&self) -> f64 {
-        self.before.1 + usage::thread_cpu_seconds() - self.cpu_started
+        self.before.1 + (self.cpu_clock)() - self.cpu_started
     }
 
     fn progress(&self) -> Progress<'_> {

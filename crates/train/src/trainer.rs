@@ -142,7 +142,7 @@ impl Trainer {
         let (space, scheduled) = config.hyper_space()?;
         // Every purpose has a generator of its own, all determined by the one seed.
         let env_seed = Pcg64::for_purpose(run.seed, "environments", 0).next_u64() >> 1;
-        let mut envs = VecEnv::new(task, run.n_envs, env_seed);
+        let mut envs = VecEnv::new(task, run.n_envs, env_seed).map_err(|error| error.to_string())?;
         if run.staggered_starts {
             envs = envs.with_staggered_starts();
         }
@@ -173,6 +173,12 @@ impl Trainer {
             normalizes_rewards: run.normalize_rewards,
             policy,
         })
+    }
+
+    /// Lets up to `threads` threads step the environments, where they are slow enough for that to pay. Results do not depend on
+    /// it, so it is not part of the configuration.
+    pub fn use_threads(&mut self, threads: usize) {
+        self.envs.use_threads(threads);
     }
 
     /// Whether the budget is spent.

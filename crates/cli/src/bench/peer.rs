@@ -15,7 +15,13 @@ use crate::output;
 pub const NAME: &str = "sb3";
 
 /// What is installed, so that numbers can be compared between machines and months.
-const PACKAGES: [&str; 3] = ["stable-baselines3==2.9.2", "gymnasium==1.4.0", "torch==2.15.0"];
+const PACKAGES: [&str; 5] = [
+    "stable-baselines3==2.9.2",
+    "gymnasium==1.4.0",
+    "torch==2.15.0",
+    "mujoco==4.0.0",
+    "box2d==2.3.10",
+];
 
 /// Trains the peer and prints what it cost.
 const SCRIPT: &str = include_str!("../bench_sb3.py");

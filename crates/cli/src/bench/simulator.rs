@@ -12,7 +12,7 @@ const ACTION_ROWS: usize = 1024;
 pub fn measure(config: &Config) -> Result<Value, String> {
     let (run, n) = (&config.run, config.run.n_envs);
     let task = epgt_envs::find(&run.task).map_err(|error| error.to_string())?;
-    let mut envs = VecEnv::new(task, n, run.seed);
+    let mut envs = VecEnv::new(task, n, run.seed).map_err(|error| error.to_string())?;
     let mut observations = vec![0.0; n * envs.observation_space().size()];
     let mut rewards = vec![0.0; n];
     let (mut terminated, mut truncated) = (vec![false; n], vec![false; n]);

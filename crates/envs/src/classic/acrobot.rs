@@ -4,7 +4,7 @@ use super::square;
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::choice;
-use crate::{Env, EnvError, Space, Step, TaskSpec};
+use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -35,7 +35,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-1 for every step until the tip is one link above the axis, which earns 0.",
     max_episode_steps: 500,
     reward_threshold: Some(-100.0),
-    make: || Box::new(Acrobot::new()),
+    make: || Ok(Box::new(Acrobot::new())),
 };
 
 /// The two links, moved on by one Runge-Kutta step of fourth order; dynamics of Sutton and Barto's book.
@@ -163,6 +163,22 @@ impl Env for Acrobot {
             terminated,
             truncated: false,
         })
+    }
+
+    fn scene(&self) -> Option<Scene> {
+        let [first, second, ..] = self.state.map(|number| number as f32);
+        let mut scene = Scene::new([-2.2, -2.2], [2.2, 2.2]);
+        scene.line([-2.2, 1.0], [2.2, 1.0], 0.01, [0, 0, 0]);
+        let elbow = [first.sin(), -first.cos()];
+        for (joint, angle) in [([0.0, 0.0], first), (elbow, first + second)] {
+            scene.rectangle(joint, angle - PI as f32 / 2.0, [0.0, -0.1], [1.0, 0.1], [0, 204, 204]);
+            scene.circle(joint, 0.1, [204, 204, 0]);
+        }
+        Some(scene)
+    }
+
+    fn steps_per_second(&self) -> f64 {
+        15.0
     }
 
     fn save(&self) -> Vec<u8> {

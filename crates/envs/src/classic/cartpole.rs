@@ -3,7 +3,7 @@
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::choice;
-use crate::{Env, EnvError, Space, Step, TaskSpec};
+use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 use std::f64::consts::PI;
 
@@ -33,7 +33,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "+1 for every step until the pole leans more than 12 degrees or the cart leaves +-2.4.",
     max_episode_steps: 500,
     reward_threshold: Some(475.0),
-    make: || Box::new(CartPole::new()),
+    make: || Ok(Box::new(CartPole::new())),
 };
 
 /// The cart and its pole, moved on by Euler's method: positions by the old velocities, then velocities.
@@ -123,6 +123,18 @@ impl Env for CartPole {
             terminated,
             truncated: false,
         })
+    }
+
+    fn scene(&self) -> Option<Scene> {
+        let [x, _, angle, _] = self.state.map(|number| number as f32);
+        let (axle, wood) = ([x, 0.06], [202, 152, 101]);
+        let edge = MAX_POSITION as f32;
+        let mut scene = Scene::new([-edge, -0.8], [edge, 2.4]);
+        scene.rectangle([x, 0.0], 0.0, [-0.2, -0.12], [0.2, 0.12], [0, 0, 0]);
+        scene.rectangle(axle, -angle, [-0.04, -0.04], [0.04, 0.96], wood);
+        scene.circle(axle, 0.04, [129, 132, 203]);
+        scene.line([-edge, 0.0], [edge, 0.0], 0.008, [0, 0, 0]);
+        Some(scene)
     }
 
     fn save(&self) -> Vec<u8> {

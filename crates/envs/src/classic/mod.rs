@@ -7,6 +7,7 @@
 
 pub mod acrobot;
 pub mod cartpole;
+mod hill;
 pub mod mountain_car;
 pub mod mountain_car_continuous;
 pub mod pendulum;
@@ -18,6 +19,17 @@ pub use mountain_car_continuous::MountainCarContinuous;
 pub use pendulum::Pendulum;
 
 use std::hint::black_box;
+
+use crate::TaskSpec;
+
+/// The entries of the registry.
+pub(crate) static TASKS: [TaskSpec; 5] = [
+    acrobot::TASK,
+    cartpole::TASK,
+    mountain_car::TASK,
+    mountain_car_continuous::TASK,
+    pendulum::TASK,
+];
 
 /// x^2 by the C library's `pow`, which is what Python's `x**2` calls.
 ///

@@ -1,9 +1,10 @@
 //! `MountainCar-v0`: an underpowered car has to swing itself out of a valley (Moore, 1990).
 
+use super::hill;
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::choice;
-use crate::{Env, EnvError, Space, Step, TaskSpec};
+use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 
 const FORCE: f64 = 0.001;
@@ -29,7 +30,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-1 for every step until the flag at position 0.5 is reached.",
     max_episode_steps: 200,
     reward_threshold: Some(-110.0),
-    make: || Box::new(MountainCar::new()),
+    make: || Ok(Box::new(MountainCar::new())),
 };
 
 /// The car: v' = v + 0.001 (a - 1) - 0.0025 cos(3x), x' = x + v', both clipped; the left wall stops it.
@@ -108,6 +109,14 @@ impl Env for MountainCar {
             terminated,
             truncated: false,
         })
+    }
+
+    fn scene(&self) -> Option<Scene> {
+        Some(hill::scene(self.position as f32, GOAL as f32))
+    }
+
+    fn steps_per_second(&self) -> f64 {
+        30.0
     }
 
     fn save(&self) -> Vec<u8> {

@@ -3,10 +3,11 @@
 //! Gymnasium keeps this car's state in single precision, except for the position that a reset draws: the first step
 //! of an episode is taken in double precision. Both are done here in the same way.
 
+use super::hill;
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::number;
-use crate::{Env, EnvError, Space, Step, TaskSpec};
+use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 
 const POWER: f64 = 0.0015;
@@ -28,7 +29,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-0.1 force^2 for every step, and +100 when the flag at position 0.45 is reached.",
     max_episode_steps: 999,
     reward_threshold: Some(90.0),
-    make: || Box::new(MountainCarContinuous::new()),
+    make: || Ok(Box::new(MountainCarContinuous::new())),
 };
 
 /// The car: v' = v + 0.0015 a - 0.0025 cos(3x), x' = x + v', both clipped; the left wall stops it.
@@ -134,6 +135,14 @@ impl Env for MountainCarContinuous {
             terminated,
             truncated: false,
         })
+    }
+
+    fn scene(&self) -> Option<Scene> {
+        Some(hill::scene(self.position, GOAL))
+    }
+
+    fn steps_per_second(&self) -> f64 {
+        30.0
     }
 
     fn save(&self) -> Vec<u8> {

@@ -4,8 +4,9 @@ use super::{square, square_f32};
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::number;
-use crate::{Env, EnvError, Space, Step, TaskSpec};
+use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
+use std::f32::consts::FRAC_PI_2;
 use std::f64::consts::PI;
 
 const MAX_SPEED: f64 = 8.0;
@@ -28,7 +29,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2), the angle measured from upright.",
     max_episode_steps: 200,
     reward_threshold: None,
-    make: || Box::new(Pendulum::new()),
+    make: || Ok(Box::new(Pendulum::new())),
 };
 
 /// The pendulum: w' = w + (15 sin(angle) + 3 u) dt, angle' = angle + w' dt; it never ends by itself.
@@ -47,6 +48,8 @@ pub struct Pendulum {
     rng: Pcg64,
     angle: f64,
     velocity: f64,
+    /// The torque of the last step, which only the picture shows.
+    torque: Option<f32>,
 }
 
 impl Pendulum {
@@ -58,6 +61,7 @@ impl Pendulum {
             rng: Pcg64::from_seed(0),
             angle: 0.0,
             velocity: 0.0,
+            torque: None,
         }
     }
 
@@ -80,6 +84,21 @@ fn from_upright(angle: f64) -> f64 {
     (if rest < 0.0 { rest + turn } else { rest }) - PI
 }
 
+/// The torque as three quarters of a circle around the pivot with an arrow's head: larger for more, in its direction.
+fn draw_torque(scene: &mut Scene, torque: f32) {
+    const PIECES: usize = 24;
+    let radius = torque.abs() / MAX_TORQUE * 0.42;
+    let (width, color) = (radius * 0.08, [0, 0, 0]);
+    let angle = |i: usize| (i as f32 / PIECES as f32 * 3.0 - 1.0) * FRAC_PI_2 * torque.signum();
+    let at = |angle: f32, radius: f32| [radius * angle.sin(), -radius * angle.cos()];
+    for i in 0..PIECES {
+        scene.line(at(angle(i), radius), at(angle(i + 1), radius), width, color);
+    }
+    let (end, ahead) = (angle(PIECES), 0.45 * torque.signum());
+    let head = [at(end, 0.75 * radius), at(end, 1.25 * radius), at(end + ahead, radius)];
+    scene.polygon(&head, color);
+}
+
 impl Env for Pendulum {
     fn observation_space(&self) -> &Space {
         &self.observation_space
@@ -95,12 +114,14 @@ impl Env for Pendulum {
         }
         self.angle = self.rng.uniform(-PI, PI);
         self.velocity = self.rng.uniform(-1.0, 1.0);
+        self.torque = None;
         self.observe(observation);
         Ok(())
     }
 
     fn step(&mut self, action: &[f32], observation: &mut [f32]) -> Result<Step, EnvError> {
         let torque = number(action)?.clamp(-MAX_TORQUE, MAX_TORQUE);
+        self.torque = Some(torque);
         let effort = f64::from(0.001 * square_f32(torque));
         let cost = square(from_upright(self.angle)) + 0.1 * square(self.velocity) + effort;
         let acceleration = GRAVITY * self.angle.sin() + f64::from(3.0 * torque);
@@ -114,12 +135,28 @@ impl Env for Pendulum {
         })
     }
 
+    fn scene(&self) -> Option<Scene> {
+        let (angle, red) = (self.angle as f32 + FRAC_PI_2, [204, 77, 77]);
+        let mut scene = Scene::new([-2.2, -2.2], [2.2, 2.2]);
+        scene.line([0.0, 0.0], [angle.cos(), angle.sin()], 0.2, red);
+        if let Some(torque) = self.torque {
+            draw_torque(&mut scene, torque);
+        }
+        scene.circle([0.0, 0.0], 0.05, [0, 0, 0]);
+        Some(scene)
+    }
+
+    fn steps_per_second(&self) -> f64 {
+        30.0
+    }
+
     fn save(&self) -> Vec<u8> {
         encode(&(&self.rng, self.angle, self.velocity))
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
         (self.rng, self.angle, self.velocity) = decode(state)?;
+        self.torque = None;
         Ok(())
     }
 }

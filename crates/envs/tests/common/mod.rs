@@ -1,5 +1,10 @@
 //! Plays our tasks, and compares what happened with what Gymnasium said.
 
+// Each test uses a part of it.
+#![allow(dead_code)]
+
+pub mod gymnasium;
+
 use epgt_envs::Space;
 use serde_json::Value;
 
@@ -68,9 +73,10 @@ pub fn assert_same(name: &str, ours: &Played, gymnasium: &Value) -> usize {
     neighbours
 }
 
-fn assert_same_task(id: &str, gymnasium: &Value) {
+/// Gymnasium's task has the same spaces, limit and threshold.
+pub fn assert_same_task(id: &str, gymnasium: &Value) {
     let task = epgt_envs::find(id).expect("a registered task");
-    let env = (task.make)();
+    let env = (task.make)().expect("an environment");
     assert_eq!(
         bounds(env.observation_space()),
         floats(text(&gymnasium["observation"])),

@@ -1,0 +1,46 @@
+//! Tasks on the Box2D engine, with Gymnasium 1.4's definitions: a walker with two legs and a lander on the moon.
+//!
+//! The engine is Box2D 2.3.1 (the crate `wrapped2d`), Gymnasium's is 2.3.0: from the same seed both draw the same
+//! terrain and begin with the same state, and go the same way until rounding errors have grown, some hundred steps
+//! later. Every episode has a world of its own, as the first one in Gymnasium; there the walker's later episodes reuse
+//! the world, which changes the order in which contacts are solved.
+//!
+//! A task is a [`Simulation`] (what the world is made of, what an action does, what is observed and rewarded);
+//! [`Replayed`] makes an [`Env`](crate::Env) of it, whose exact state is its seed and its actions.
+
+mod bipedal_walker;
+mod engine;
+mod lunar_lander;
+mod replayed;
+mod terrain;
+
+pub use bipedal_walker::BipedalWalker;
+pub use lunar_lander::LunarLander;
+pub use replayed::{Replayed, Simulation};
+
+use crate::{Color, Scene, TaskSpec};
+
+/// The entries of the registry.
+pub(crate) static TASKS: [TaskSpec; 5] = [
+    bipedal_walker::TASK,
+    bipedal_walker::HARDCORE_TASK,
+    lunar_lander::TASK,
+    lunar_lander::CONTINUOUS_TASK,
+    lunar_lander::CONTINUOUS_V2_TASK,
+];
+
+/// Steps per second.
+const FPS: f64 = 50.0;
+/// Pixels of Gymnasium's picture per unit of the world; most lengths are given in pixels.
+const SCALE: f64 = 30.0;
+/// The part of the world that is seen.
+const VIEW: [f64; 2] = [600.0 / SCALE, 400.0 / SCALE];
+
+/// Draws a flag on its pole.
+fn flag(scene: &mut Scene, [x, y]: [f32; 2], pole: Color, cloth: Color) {
+    let pixel = 1.0 / SCALE as f32;
+    let top = y + 50.0 * pixel;
+    scene.line([x, y], [x, top], pixel, pole);
+    let tip = [x + 25.0 * pixel, top - 5.0 * pixel];
+    scene.polygon(&[[x, top], [x, top - 10.0 * pixel], tip], cloth);
+}

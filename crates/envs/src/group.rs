@@ -1,0 +1,176 @@
+//! The environments that one thread steps: the inner loop of the environment phase.
+//!
+//! A group owns its environments and the accounts of their running episodes. It allocates nothing while stepping and makes one
+//! virtual call per environment. Episodes that end begin anew in the same step.
+
+use serde::{Deserialize, Serialize};
+
+use crate::space::not_a_number;
+use crate::vec_env::{Episode, StepRow};
+use crate::{Env, EnvError, Space, Step};
+
+/// The running episode of one environment.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Account {
+    pub episode_return: f64,
+    pub length: u32,
+    /// The episode is cut after so many steps.
+    pub limit: u32,
+}
+
+impl Account {
+    pub fn new(limit: u32) -> Self {
+        Account {
+            episode_return: 0.0,
+            length: 0,
+            limit,
+        }
+    }
+}
+
+/// Some of the environments of a [`VecEnv`](crate::VecEnv), from number `first` on.
+pub(crate) struct Group {
+    pub first: usize,
+    pub envs: Vec<Box<dyn Env>>,
+    pub accounts: Vec<Account>,
+    pub final_observations: Vec<f32>,
+    pub finished: Vec<Episode>,
+    /// How often it was stepped.
+    pub steps: u64,
+    action_space: Space,
+    limit: u32,
+    clipped: Vec<f32>,
+}
+
+impl Group {
+    pub fn new(first: usize, envs: Vec<Box<dyn Env>>, limit: u32) -> Self {
+        let action_space = envs[0].action_space().clone();
+        Group {
+            first,
+            accounts: vec![Account::new(limit); envs.len()],
+            final_observations: vec![0.0; envs.len() * envs[0].observation_space().size()],
+            finished: Vec::with_capacity(envs.len()),
+            steps: 0,
+            clipped: vec![0.0; action_space.size()],
+            action_space,
+            limit,
+            envs,
+        }
+    }
+
+    /// Begins an episode in every environment. A first one is seeded, and keeps the limit it was given.
+    pub fn reset(&mut self, seed: Option<u64>, observations: &mut [f32]) -> Result<(), EnvError> {
+        let size = observations.len() / self.envs.len();
+        for (i, (env, row)) in self
+            .envs
+            .iter_mut()
+            .zip(observations.chunks_exact_mut(size))
+            .enumerate()
+        {
+            if seed.is_none() {
+                self.accounts[i] = Account::new(self.limit);
+            }
+            let seed = seed.map(|seed| seed.wrapping_add((self.first + i) as u64));
+            env.reset(seed, row)
+                .and_then(|()| finite_observation(row))
+                .map_err(|error| error.at(self.first + i, self.steps))?;
+        }
+        self.finished.clear();
+        Ok(())
+    }
+
+    /// Acts once in every environment; see [`VecEnv::step`](crate::VecEnv::step).
+    pub fn step(&mut self, actions: &[f32], out: StepRow<'_>) -> Result<(), EnvError> {
+        let width = out.observations.len() / self.envs.len();
+        let action_size = self.clipped.len();
+        self.steps += 1;
+        self.finished.clear();
+        for i in 0..self.envs.len() {
+            let action = &actions[i * action_size..][..action_size];
+            let row = &mut out.observations[i * width..][..width];
+            let step = self
+                .step_one(i, action, row)
+                .map_err(|error| error.at(self.first + i, self.steps))?;
+            out.rewards[i] = step.reward as f32;
+            out.terminated[i] = step.terminated;
+            out.truncated[i] = step.truncated;
+        }
+        Ok(())
+    }
+
+    /// The same environments in `parts` groups of nearly equal size.
+    pub fn split(mut self, parts: usize) -> Vec<Group> {
+        let (n, size) = (self.envs.len(), self.final_observations.len() / self.envs.len());
+        let mut groups = Vec::new();
+        for part in (0..parts).rev() {
+            let start = n * part / parts;
+            let mut group = Group::new(self.first + start, self.envs.split_off(start), self.limit);
+            group.accounts = self.accounts.split_off(start);
+            group.final_observations = self.final_observations.split_off(start * size);
+            group.steps = self.steps;
+            groups.insert(0, group);
+        }
+        groups
+    }
+
+    #[inline]
+    fn step_one(&mut self, i: usize, action: &[f32], row: &mut [f32]) -> Result<Step, EnvError> {
+        let mut step = match &self.action_space {
+            Space::Discrete(_) => self.envs[i].step(action, row)?,
+            Space::Box { low, high } => {
+                for (k, clipped) in self.clipped.iter_mut().enumerate() {
+                    if action[k].is_nan() {
+                        return Err(not_a_number(k));
+                    }
+                    *clipped = action[k].max(low[k]).min(high[k]);
+                }
+                self.envs[i].step(&self.clipped, row)?
+            }
+        };
+        finite_observation(row)?;
+        if !step.reward.is_finite() {
+            return Err(not_finite("the reward", step.reward));
+        }
+        let account = &mut self.accounts[i];
+        account.episode_return += step.reward;
+        account.length += 1;
+        step.truncated |= account.length >= account.limit;
+        if step.terminated || step.truncated {
+            self.begin_next_episode(i, row)?;
+        }
+        Ok(step)
+    }
+
+    fn begin_next_episode(&mut self, i: usize, row: &mut [f32]) -> Result<(), EnvError> {
+        let account = self.accounts[i];
+        self.finished.push(Episode {
+            env: self.first + i,
+            episode_return: account.episode_return,
+            length: account.length,
+            counted: account.limit == self.limit,
+        });
+        self.accounts[i] = Account::new(self.limit);
+        self.final_observations[i * row.len()..][..row.len()].copy_from_slice(row);
+        self.envs[i].reset(None, row)?;
+        finite_observation(row)
+    }
+}
+
+#[inline]
+fn finite_observation(row: &[f32]) -> Result<(), EnvError> {
+    // A sum of products with 0 is 0, unless one of the numbers is NaN or infinite.
+    if row.iter().map(|x| x * 0.0).sum::<f32>() == 0.0 {
+        return Ok(());
+    }
+    match row.iter().position(|x| !x.is_finite()) {
+        Some(k) => Err(not_finite(&format!("entry {k} of the observation"), row[k].into())),
+        None => Ok(()),
+    }
+}
+
+#[cold]
+fn not_finite(what: &str, value: f64) -> EnvError {
+    EnvError::NotFinite(format!(
+        "{what} is {value}; the environment is broken there, so report the task, seed and actions"
+    ))
+}

@@ -1,0 +1,298 @@
+//! What all MuJoCo tasks share: a simulation, how an episode begins, and how a step goes.
+//!
+//! A task is a [`Definition`]: a model and four small functions. A step sets the controls, moves the simulation on by a
+//! few of its own steps, and lets the definition write the observation and judge what happened.
+
+use std::sync::Arc;
+
+use super::library::{Array, Data, Model};
+use super::locate::{Installation, installation};
+use super::picture::{self, View};
+use crate::env::{decode, encode};
+use crate::space::not_a_number;
+use crate::{Env, EnvError, Scene, Space, Step};
+use epgt_rng::Pcg64;
+
+/// A task, besides what its model says.
+pub(super) struct Definition {
+    pub id: &'static str,
+    /// The file of its model.
+    pub model: &'static str,
+    /// Numbers of a position, degrees of freedom, controls and bodies that its model has.
+    pub sizes: [usize; 4],
+    /// Steps of the simulation per step of the task.
+    pub frame_skip: usize,
+    /// Whether external forces are read, which a step of the simulation leaves out.
+    pub forces: bool,
+    /// The bodies that the functions below ask for by their place in this list.
+    pub bodies: &'static [&'static str],
+    pub reset: Reset,
+    /// A number that is compared before and after a step, such as how far the body has come.
+    pub measure: fn(&State<'_>) -> f64,
+    /// Appends the numbers of the observation.
+    pub observe: fn(&State<'_>, &mut Vec<f64>),
+    /// The reward, and whether the episode is over.
+    pub judge: fn(&Moment<'_>) -> (f64, bool),
+    pub view: View,
+}
+
+/// How an episode begins: from the model's start and rest, with noise on positions and then on velocities.
+pub(super) enum Reset {
+    /// Both uniform within the scale.
+    Uniform(f64),
+    /// Positions uniform within the scale, velocities normal with it as deviation.
+    Normal(f64),
+    /// Changes position and velocity by itself.
+    Own(fn(&mut [f64], &mut [f64], &mut Pcg64)),
+}
+
+/// The simulation, as a definition sees it.
+pub(super) struct State<'a> {
+    pub data: &'a Data,
+    bodies: &'a [usize],
+}
+
+impl State<'_> {
+    /// Where the body with this place in the definition's list is.
+    pub fn body(&self, place: usize) -> [f64; 3] {
+        self.data.body(self.bodies[place])
+    }
+
+    pub fn get(&self, array: Array) -> &[f64] {
+        self.data.get(array)
+    }
+}
+
+/// What is judged: the simulation after a step, and how it got there.
+pub(super) struct Moment<'a> {
+    pub state: State<'a>,
+    pub action: &'a [f32],
+    /// The measure before and after the step.
+    pub before: f64,
+    pub after: f64,
+    /// Seconds that the step took in the simulation.
+    pub seconds: f64,
+}
+
+impl Moment<'_> {
+    /// How fast the measure changed.
+    pub fn speed(&self) -> f64 {
+        (self.after - self.before) / self.seconds
+    }
+
+    pub fn get(&self, array: Array) -> &[f64] {
+        self.state.get(array)
+    }
+}
+
+/// One copy of a MuJoCo task.
+///
+/// ```
+/// use epgt_envs::{Env, mujoco::MujocoEnv};
+/// if let Ok(mut env) = MujocoEnv::open("HalfCheetah-v5") {
+///     let mut observation = [0.0; 17];
+///     env.reset(Some(0), &mut observation)?;
+///     env.step(&[1.0; 6], &mut observation)?;
+///     assert_eq!(env.observation()[0] as f32, observation[0]);
+/// }
+/// # Ok::<(), epgt_envs::EnvError>(())
+/// ```
+pub struct MujocoEnv {
+    definition: &'static Definition,
+    observation_space: Space,
+    action_space: Space,
+    data: Data,
+    bodies: Vec<usize>,
+    rng: Pcg64,
+    /// The measure after the last step. It may come from numbers that a step leaves one simulation step behind the
+    /// state, so it belongs to what is saved.
+    measured: f64,
+    observation: Vec<f64>,
+}
+
+impl MujocoEnv {
+    /// One copy of the task with this id, on the MuJoCo of this machine.
+    pub fn open(id: &str) -> Result<Self, EnvError> {
+        Self::open_with(id, &installation()?)
+    }
+
+    /// The same on a certain installation.
+    pub fn open_with(id: &str, installation: &Installation) -> Result<Self, EnvError> {
+        let definition = super::definition(id)?;
+        let model = Model::load(&installation.library, &installation.models.join(definition.model))?;
+        Self::new(definition, &model)
+    }
+
+    fn new(definition: &'static Definition, model: &Arc<Model>) -> Result<Self, EnvError> {
+        let other_model = || {
+            EnvError::Simulator(format!(
+                "the model {} is not the one that {} was made with; get it with `epgt setup mujoco`",
+                definition.model, definition.id
+            ))
+        };
+        let sizes = model.sizes();
+        if [sizes.nq, sizes.nv, sizes.nu, sizes.nbody] != definition.sizes {
+            return Err(other_model());
+        }
+        let bodies = definition.bodies.iter().map(|name| model.body(name));
+        let task = crate::find(definition.id)?;
+        Ok(MujocoEnv {
+            definition,
+            observation_space: Space::from_table(task.observation),
+            action_space: Space::from_table(task.action),
+            bodies: bodies.collect::<Option<_>>().ok_or_else(other_model)?,
+            data: Data::new(model)?,
+            rng: Pcg64::from_seed(0),
+            measured: 0.0,
+            observation: Vec::with_capacity(task.observation.len()),
+        })
+    }
+
+    /// The last observation in double precision, as Gymnasium returns it.
+    pub fn observation(&self) -> &[f64] {
+        &self.observation
+    }
+
+    /// The simulation.
+    pub fn data(&self) -> &Data {
+        &self.data
+    }
+
+    /// The simulation, to be stepped by hand.
+    pub fn data_mut(&mut self) -> &mut Data {
+        &mut self.data
+    }
+
+    /// Steps of the simulation per step of the task.
+    pub fn frame_skip(&self) -> usize {
+        self.definition.frame_skip
+    }
+
+    /// Seconds that a step takes in the simulation.
+    fn seconds(&self) -> f64 {
+        self.data.model().timestep() * self.definition.frame_skip as f64
+    }
+
+    fn state(&self) -> State<'_> {
+        State {
+            data: &self.data,
+            bodies: &self.bodies,
+        }
+    }
+
+    /// Fills in the observation, here and in the row of single precision.
+    fn observe(&mut self, row: &mut [f32]) {
+        let state = State {
+            data: &self.data,
+            bodies: &self.bodies,
+        };
+        self.observation.clear();
+        (self.definition.observe)(&state, &mut self.observation);
+        assert_eq!(
+            row.len(),
+            self.observation.len(),
+            "a row has one number per entry of the space"
+        );
+        row.iter_mut()
+            .zip(&self.observation)
+            .for_each(|(out, &x)| *out = x as f32);
+    }
+}
+
+impl Env for MujocoEnv {
+    fn observation_space(&self) -> &Space {
+        &self.observation_space
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action_space
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), EnvError> {
+        if let Some(seed) = seed {
+            self.rng = Pcg64::from_seed(seed);
+        }
+        self.data.reset();
+        let rng = &mut self.rng;
+        let mut qpos = self.data.get(Array::Qpos).to_vec();
+        let mut qvel = vec![0.0; self.data.get(Array::Qvel).len()];
+        match self.definition.reset {
+            Reset::Uniform(scale) => {
+                qpos.iter_mut().for_each(|x| *x += rng.uniform(-scale, scale));
+                qvel.iter_mut().for_each(|x| *x += rng.uniform(-scale, scale));
+            }
+            Reset::Normal(scale) => {
+                qpos.iter_mut().for_each(|x| *x += rng.uniform(-scale, scale));
+                qvel.iter_mut().for_each(|x| *x += scale * rng.standard_normal());
+            }
+            Reset::Own(reset) => reset(&mut qpos, &mut qvel, rng),
+        }
+        self.data.get_mut(Array::Qpos).copy_from_slice(&qpos);
+        self.data.get_mut(Array::Qvel).copy_from_slice(&qvel);
+        self.data.forward();
+        self.measured = (self.definition.measure)(&self.state());
+        self.observe(observation);
+        Ok(())
+    }
+
+    fn step(&mut self, action: &[f32], observation: &mut [f32]) -> Result<Step, EnvError> {
+        let controls = self.data.get_mut(Array::Ctrl);
+        if action.len() != controls.len() {
+            return Err(wrong_size(action.len(), controls.len()));
+        }
+        if let Some(entry) = action.iter().position(|x| x.is_nan()) {
+            return Err(not_a_number(entry));
+        }
+        controls
+            .iter_mut()
+            .zip(action)
+            .for_each(|(control, &x)| *control = x.into());
+        self.data.step(self.definition.frame_skip);
+        if self.definition.forces {
+            self.data.compute_forces();
+        }
+        let after = (self.definition.measure)(&self.state());
+        let (reward, terminated) = (self.definition.judge)(&Moment {
+            state: self.state(),
+            action,
+            before: self.measured,
+            after,
+            seconds: self.seconds(),
+        });
+        self.measured = after;
+        self.observe(observation);
+        Ok(Step {
+            reward,
+            terminated,
+            truncated: false,
+        })
+    }
+
+    fn scene(&self) -> Option<Scene> {
+        Some(picture::draw(&self.data, &self.definition.view))
+    }
+
+    fn steps_per_second(&self) -> f64 {
+        (1.0 / self.seconds()).round()
+    }
+
+    fn save(&self) -> Vec<u8> {
+        encode(&(&self.rng, self.measured, self.data.save()))
+    }
+
+    fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
+        let (rng, measured, simulation): (Pcg64, f64, Vec<f64>) = decode(state)?;
+        if !self.data.restore(&simulation) {
+            return Err(EnvError::InvalidState(
+                "the saved state does not belong to this task; resume with the task it was saved from".into(),
+            ));
+        }
+        (self.rng, self.measured) = (rng, measured);
+        Ok(())
+    }
+}
+
+#[cold]
+fn wrong_size(given: usize, wanted: usize) -> EnvError {
+    EnvError::InvalidAction(format!("the action has {given} numbers, but this task takes {wanted}"))
+}

@@ -1,0 +1,80 @@
+//! `Pusher-v5`: push a cylinder to a goal with a seven-jointed arm.
+//!
+//! There is no version 4: Gymnasium runs it with MuJoCo 2 only.
+
+use super::env::{Definition, MujocoEnv, Reset, State};
+use super::library::Array;
+use super::numpy::{control_cost, norm};
+use super::picture::View;
+use super::tables::Table;
+use crate::TaskSpec;
+
+const JOINTS: [&str; 7] = [
+    "shoulder (pan)",
+    "shoulder (lift)",
+    "upper arm (roll)",
+    "elbow (flex)",
+    "forearm (roll)",
+    "wrist (flex)",
+    "wrist (roll)",
+];
+
+pub(super) const V5: Definition = Definition {
+    id: "Pusher-v5",
+    model: "pusher_v5.xml",
+    sizes: [11, 11, 7, 13],
+    frame_skip: 5,
+    forces: false,
+    bodies: &["tips_arm", "object", "goal"],
+    reset: Reset::Own(|qpos, qvel, rng| {
+        let object = loop {
+            let object = [rng.uniform(-0.3, 0.0), rng.uniform(-0.2, 0.2)];
+            if norm(&object) > 0.17 {
+                break object;
+            }
+        };
+        qpos[7..9].copy_from_slice(&object);
+        qpos[9..].fill(0.0);
+        qvel.iter_mut().for_each(|x| *x = rng.uniform(-0.005, 0.005));
+        qvel[7..].fill(0.0);
+    }),
+    measure: |_| 0.0,
+    observe: |state, row| {
+        row.extend(&state.get(Array::Qpos)[..7]);
+        row.extend(&state.get(Array::Qvel)[..7]);
+        (0..3).for_each(|place| row.extend(state.body(place)));
+    },
+    judge: |moment| {
+        let near = -gap(&moment.state, 1, 0) * 0.5;
+        let distance = -gap(&moment.state, 1, 2);
+        (distance - control_cost(0.1, moment.action) + near, false)
+    },
+    view: View::top([0.3, -0.2], [1.6, 0.9], false),
+};
+
+/// The distance between two bodies.
+fn gap(state: &State<'_>, one: usize, other: usize) -> f64 {
+    let (one, other) = (state.body(one), state.body(other));
+    norm(&[one[0] - other[0], one[1] - other[1], one[2] - other[2]])
+}
+
+pub(super) fn tasks() -> Vec<TaskSpec> {
+    vec![TaskSpec {
+        id: V5.id,
+        summary: "Push a cylinder to a goal with a seven-jointed arm.",
+        observation: Table::new()
+            .each("angle", &JOINTS)
+            .each("angular velocity", &JOINTS)
+            .grid(
+                "position",
+                &["x", "y", "z"],
+                &["the fingertip", "the cylinder", "the goal"],
+            )
+            .keep(),
+        action: Table::new().within("torque", &JOINTS, 2.0).keep(),
+        reward: "-(cylinder to goal) - 0.5 (cylinder to fingertip) - 0.1 |action|^2.",
+        max_episode_steps: 100,
+        reward_threshold: Some(0.0),
+        make: || Ok(Box::new(MujocoEnv::open("Pusher-v5")?)),
+    }]
+}

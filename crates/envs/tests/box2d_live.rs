@@ -1,0 +1,148 @@
+//! Steps the real Gymnasium's Box2D tasks beside ours.
+//!
+//! Both engines round differently, so trajectories part after a while: the first steps are compared number by number,
+//! whole episodes by their distribution. Needs EPGT_PYTHON, as `live_gymnasium.rs`, with Box2D installed there.
+
+mod common;
+
+use common::gymnasium::Gymnasium;
+use common::{assert_same_task, doubles, floats, play, text};
+use epgt_rng::Pcg64;
+
+/// Our ids, and Gymnasium's.
+const TASKS: [(&str, &str); 5] = [
+    ("BipedalWalker-v3", "BipedalWalker-v3"),
+    ("BipedalWalkerHardcore-v3", "BipedalWalkerHardcore-v3"),
+    ("LunarLander-v3", "LunarLander-v3"),
+    ("LunarLanderContinuous-v3", "LunarLanderContinuous-v3"),
+    ("LunarLanderContinuous-v2", "LunarLanderContinuous-v3"),
+];
+const STEPS: usize = 50;
+const EPISODES: usize = 200;
+
+#[test]
+fn the_first_steps_are_gymnasiums() {
+    let Some(mut gymnasium) = Gymnasium::start() else {
+        println!("skipped: EPGT_PYTHON names no Python with Gymnasium to compare with");
+        return;
+    };
+    for (id, theirs) in TASKS {
+        for seed in 0..8 {
+            let mut rng = Pcg64::for_purpose(seed, "random actions", 0);
+            let space = epgt_envs::make(id).expect("a registered task").action_space().clone();
+            let ours = play(id, seed, STEPS, |_, action| space.sample(&mut rng, action));
+            let answer = gymnasium.play(theirs, seed, &ours.actions);
+            assert_same_task(id, &answer["task"]);
+            let observations = floats(text(&answer["observations"]));
+            let width = ours.observations.len() / (STEPS + 1);
+            let mut worst = [0.0f32; 2];
+            for (i, (our, their)) in ours.observations.iter().zip(&observations).enumerate() {
+                let part = usize::from(i >= width);
+                worst[part] = worst[part].max((our - their).abs());
+            }
+            let rewards = doubles(text(&answer["rewards"]));
+            let pairs = ours.rewards.iter().zip(&rewards);
+            let worst_reward = pairs.fold(0.0, |worst: f64, (our, their)| (our - their).abs().max(worst));
+            println!(
+                "{id} seed {seed}: the first observation is off by {:.1e}, {STEPS} steps by {:.1e}, rewards by {:.1e}",
+                worst[0], worst[1], worst_reward
+            );
+            assert_eq!(
+                ours.ends,
+                text(&answer["ends"]),
+                "{id} seed {seed}: the ends of episodes"
+            );
+            assert!(worst[0] < 1e-5, "{id} seed {seed}: the first observation differs");
+            assert!(worst[1] < 1e-3, "{id} seed {seed}: one of {STEPS} steps differs");
+            assert!(worst_reward < 1e-3, "{id} seed {seed}: a reward differs");
+        }
+    }
+    gymnasium.stop();
+}
+
+#[test]
+fn random_walks_are_distributed_as_gymnasiums() {
+    compare_episodes("BipedalWalker-v3");
+}
+
+#[test]
+fn random_hard_walks_are_distributed_as_gymnasiums() {
+    compare_episodes("BipedalWalkerHardcore-v3");
+}
+
+#[test]
+fn random_landings_are_distributed_as_gymnasiums() {
+    compare_episodes("LunarLander-v3");
+    compare_episodes("LunarLanderContinuous-v3");
+}
+
+fn compare_episodes(id: &str) {
+    let Some(mut gymnasium) = Gymnasium::start() else {
+        println!("skipped: EPGT_PYTHON names no Python with Gymnasium to compare with");
+        return;
+    };
+    let answer = gymnasium.random_episodes(id, 1000, EPISODES);
+    let (returns, lengths) = random_episodes(id, 2000);
+    for (name, ours) in [("returns", returns), ("lengths", lengths)] {
+        let numbers = answer[name].as_array().expect("a list of numbers");
+        let theirs: Vec<f64> = numbers.iter().map(|x| x.as_f64().expect("a number")).collect();
+        let p = kolmogorov_smirnov(ours, theirs);
+        println!("{id}: {name} of {EPISODES} episodes are the same distribution with p = {p:.3}");
+        assert!(p > 0.001, "{id}: {name} are distributed differently, p = {p}");
+    }
+    gymnasium.stop();
+}
+
+#[test]
+fn the_comparison_of_distributions_tells_them_apart() {
+    let mut rng = Pcg64::from_seed(0);
+    let mut normal = |shift: f64| (0..EPISODES).map(|_| rng.standard_normal() + shift).collect();
+    assert!(kolmogorov_smirnov(normal(0.0), normal(0.0)) > 0.05);
+    assert!(kolmogorov_smirnov(normal(0.0), normal(0.6)) < 0.001);
+}
+
+/// Returns and lengths of episodes of a random policy.
+fn random_episodes(id: &str, seed: u64) -> (Vec<f64>, Vec<f64>) {
+    let mut env = epgt_envs::make(id).expect("a registered task");
+    let mut observation = vec![0.0; env.observation_space().size()];
+    let mut action = vec![0.0; env.action_space().size()];
+    let mut rng = Pcg64::for_purpose(seed, "random actions", 0);
+    env.reset(Some(seed), &mut observation).expect("a reset");
+    let (mut returns, mut lengths) = (Vec::new(), Vec::new());
+    for _ in 0..EPISODES {
+        let (mut total, mut length) = (0.0, 0.0);
+        loop {
+            env.action_space().sample(&mut rng, &mut action);
+            let step = env.step(&action, &mut observation).expect("a step");
+            total += step.reward;
+            length += 1.0;
+            if step.terminated || step.truncated {
+                break;
+            }
+        }
+        returns.push(total);
+        lengths.push(length);
+        env.reset(None, &mut observation).expect("a reset");
+    }
+    (returns, lengths)
+}
+
+/// How likely two samples of one distribution are at least as different as these: the two-sample test of Kolmogorov
+/// and Smirnov with the asymptotic distribution of its statistic (Stephens, 1970).
+fn kolmogorov_smirnov(mut a: Vec<f64>, mut b: Vec<f64>) -> f64 {
+    a.sort_by(f64::total_cmp);
+    b.sort_by(f64::total_cmp);
+    let share = |sorted: &[f64], x: f64| sorted.partition_point(|&y| y <= x) as f64 / sorted.len() as f64;
+    let distances = a.iter().chain(&b).map(|&x| (share(&a, x) - share(&b, x)).abs());
+    let distance = distances.fold(0.0, f64::max);
+    let root = (a.len() as f64 * b.len() as f64 / (a.len() + b.len()) as f64).sqrt();
+    let scaled = (root + 0.12 + 0.11 / root) * distance;
+    if scaled < 0.2 {
+        // The series converges slowly there, to 1.
+        return 1.0;
+    }
+    let term = |j: i32| (-2.0 * f64::from(j * j) * scaled * scaled).exp();
+    2.0 * (1..100)
+        .map(|j| if j % 2 == 1 { term(j) } else { -term(j) })
+        .sum::<f64>()
+}

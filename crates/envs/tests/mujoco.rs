@@ -1,0 +1,158 @@
+//! What holds for the MuJoCo tasks by themselves: exact states, pictures, and refusals.
+
+use epgt_envs::mujoco::{Installation, Library, Model, MujocoEnv, installation};
+use epgt_envs::{Env, EnvError, Shape, tasks};
+use epgt_rng::Pcg64;
+use std::path::{Path, PathBuf};
+
+/// MuJoCo, or nothing with a line that says why.
+fn found() -> Option<Installation> {
+    installation().map_err(|error| println!("skipped: {error}")).ok()
+}
+
+fn step(env: &mut MujocoEnv, rng: &mut Pcg64) -> (Vec<u64>, u64, bool) {
+    let mut action = vec![0.0; env.action_space().size()];
+    let mut row = vec![0.0; env.observation_space().size()];
+    env.action_space().sample(rng, &mut action);
+    let step = env.step(&action, &mut row).expect("a step");
+    let bits = env.observation().iter().map(|x| x.to_bits()).collect();
+    if step.terminated {
+        env.reset(None, &mut row).expect("a reset");
+    }
+    (bits, step.reward.to_bits(), step.terminated)
+}
+
+#[test]
+fn a_restored_simulation_goes_on_bit_for_bit() {
+    if found().is_none() {
+        return;
+    }
+    let open = |id| MujocoEnv::open(id).ok();
+    for (task, mut env) in tasks().iter().filter_map(|task| Some((task, open(task.id)?))) {
+        let mut rng = Pcg64::from_seed(5);
+        env.reset(Some(5), &mut vec![0.0; task.observation.len()])
+            .expect("a reset");
+        (0..37).for_each(|_| drop(step(&mut env, &mut rng)));
+        let mut copy = MujocoEnv::open(task.id).expect("a second one");
+        copy.restore(&env.save()).expect("its own state");
+        let mut same = rng.clone();
+        for number in 0..100 {
+            assert_eq!(
+                step(&mut env, &mut rng),
+                step(&mut copy, &mut same),
+                "{}, step {number}",
+                task.id
+            );
+        }
+        assert_eq!(env.save(), copy.save(), "{}", task.id);
+    }
+}
+
+#[test]
+fn the_picture_moves_along_with_the_body() {
+    if found().is_none() {
+        return;
+    }
+    let mut env = MujocoEnv::open("HalfCheetah-v5").expect("a task");
+    env.reset(Some(0), &mut [0.0; 17]).expect("a reset");
+    let before = env.scene().expect("a picture");
+    let limbs = before
+        .shapes
+        .iter()
+        .filter(|shape| matches!(shape, Shape::Line { width, .. } if *width > 0.06));
+    assert!(limbs.count() >= 8, "torso, head and six limbs");
+    for _ in 0..50 {
+        env.step(&[1.0, -1.0, 1.0, -1.0, 1.0, -1.0], &mut [0.0; 17])
+            .expect("a step");
+    }
+    let after = env.scene().expect("a picture");
+    let torso = env.data().body(1)[0] as f32;
+    assert!((after.low[0] + after.high[0] - 2.0 * torso).abs() < 1e-4);
+    assert_ne!(before.shapes, after.shapes);
+    assert_eq!(env.steps_per_second(), 20.0);
+}
+
+#[test]
+fn actions_that_are_none_are_refused() {
+    if found().is_none() {
+        return;
+    }
+    let mut env = MujocoEnv::open("Hopper-v5").expect("a task");
+    env.reset(Some(0), &mut [0.0; 11]).expect("a reset");
+    let mut refused = |action: &[f32]| match env.step(action, &mut [0.0; 11]) {
+        Err(EnvError::InvalidAction(text)) => text,
+        other => panic!("{action:?} gave {other:?}"),
+    };
+    assert!(refused(&[0.0, f32::NAN, 0.0]).starts_with("entry 1 of the action is NaN"));
+    assert_eq!(refused(&[0.0; 4]), "the action has 4 numbers, but this task takes 3");
+    assert!(env.restore(&[1, 2, 3]).is_err());
+}
+
+#[test]
+fn a_state_of_another_task_is_refused() {
+    if found().is_none() {
+        return;
+    }
+    let ant = MujocoEnv::open("Ant-v5").expect("a task").save();
+    let mut hopper = MujocoEnv::open("Hopper-v5").expect("a task");
+    assert!(matches!(hopper.restore(&ant), Err(EnvError::InvalidState(_))));
+}
+
+#[test]
+fn files_that_are_no_library_are_refused() {
+    let load = |path: &str| Library::load(path.as_ref()).err().expect("no MuJoCo").to_string();
+    assert!(load("no/such/libmujoco.so").starts_with("cannot load no/such/libmujoco.so as MuJoCo ("));
+    assert!(load(file!()).contains("epgt setup mujoco"));
+    let other = load("libm.so.6");
+    assert_eq!(
+        other,
+        "libm.so.6 is no MuJoCo library: it has no function mj_version; get it with `epgt setup mujoco`"
+    );
+}
+
+/// A fresh directory with this text as the model of a task.
+fn models(name: &str, text: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&directory).expect("a directory");
+    std::fs::write(directory.join("half_cheetah.xml"), text).expect("a file");
+    directory
+}
+
+#[test]
+fn models_that_are_none_are_refused() {
+    let Some(Installation { library, .. }) = found() else {
+        return;
+    };
+    let refused = |models: PathBuf| {
+        let installation = Installation {
+            library: library.clone(),
+            models,
+        };
+        let refused = MujocoEnv::open_with("HalfCheetah-v5", &installation).err();
+        refused.expect("a refusal").to_string()
+    };
+    let missing = refused("no/such/directory".into());
+    assert!(
+        missing.starts_with("cannot read the model no/such/directory/half_cheetah.xml: "),
+        "{missing}"
+    );
+    let text = refused(models("text", "not a model at all"));
+    assert!(
+        text.contains("text/half_cheetah.xml: ") && text.lines().count() == 1,
+        "{text}"
+    );
+    let foreign = refused(models("foreign", "<svg/>"));
+    assert!(
+        foreign.contains("foreign/half_cheetah.xml: ") && foreign.lines().count() == 1,
+        "{foreign}"
+    );
+    let other = refused(models(
+        "other",
+        "<mujoco><worldbody><geom size='1'/></worldbody></mujoco>",
+    ));
+    assert_eq!(
+        other,
+        "the model half_cheetah.xml is not the one that HalfCheetah-v5 was made with; get it with `epgt setup mujoco`"
+    );
+    assert!(Model::load(&library, "a\0b".as_ref()).is_err());
+}

@@ -1,0 +1,74 @@
+//! One episode to look at: played as an evaluation plays it, with someone watching every step.
+
+use epgt_envs::{Env, EnvError, Normalizer, TaskSpec, TimeLimit};
+use epgt_pg::ActorCritic;
+
+/// Plays one episode with the policy's most likely actions and lets `see` look at the environment before the first step and
+/// after each. Returns the episode's return.
+///
+/// The episode is that of [`evaluate`](crate::evaluate) with the same seed. Evaluations begin the next episode at once, and would
+/// never show the last moment.
+///
+/// ```
+/// use epgt_envs::{Normalizer, find};
+/// use epgt_pg::{ActorCritic, PolicySettings};
+/// use epgt_rng::Pcg64;
+/// let task = find("CartPole-v1").unwrap();
+/// let space = (task.make)().unwrap().action_space().clone();
+/// let mut policy = ActorCritic::new(&PolicySettings::default(), 4, &space, &mut Pcg64::from_seed(0));
+/// let normalizer = Normalizer::new(4, 1, true, true, 0.99);
+/// let mut scenes = Vec::new();
+/// let earned = epgt_train::watch(&mut policy, &normalizer, task, 0, |env| scenes.extend(env.scene())).unwrap();
+/// assert_eq!(scenes.len() as f64, earned + 1.0);
+/// ```
+pub fn watch(
+    policy: &mut ActorCritic,
+    normalizer: &Normalizer,
+    task: &TaskSpec,
+    seed: u64,
+    mut see: impl FnMut(&dyn Env),
+) -> Result<f64, EnvError> {
+    let mut env = TimeLimit::new((task.make)()?, task.max_episode_steps);
+    let mut observation = vec![0.0; env.observation_space().size()];
+    let mut action = vec![0.0; env.action_space().size()];
+    let mut episode_return = 0.0;
+    env.reset(Some(seed), &mut observation)?;
+    see(&env);
+    loop {
+        normalizer.apply(&mut observation);
+        policy.act_greedy(&observation, 1, &mut action);
+        env.action_space().clip(&mut action)?;
+        let step = env.step(&action, &mut observation)?;
+        episode_return += step.reward;
+        see(&env);
+        if step.terminated || step.truncated {
+            return Ok(episode_return);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluate;
+    use epgt_envs::find;
+    use epgt_pg::PolicySettings;
+    use epgt_rng::Pcg64;
+
+    #[test]
+    fn a_watched_episode_is_the_evaluated_one() {
+        for id in ["Acrobot-v1", "CartPole-v1", "LunarLanderContinuous-v3", "Pendulum-v1"] {
+            let task = find(id).unwrap();
+            let env = (task.make)().unwrap();
+            let size = env.observation_space().size();
+            let mut rng = Pcg64::from_seed(3);
+            let mut policy = ActorCritic::new(&PolicySettings::default(), size, env.action_space(), &mut rng);
+            let normalizer = Normalizer::new(size, 1, true, true, 0.99);
+            let evaluated = evaluate(&mut policy, &normalizer, task, 1, 5).unwrap();
+            let mut seen = 0;
+            let earned = watch(&mut policy, &normalizer, task, 5, |_| seen += 1).unwrap();
+            assert_eq!(earned, evaluated.returns[0], "{id}");
+            assert_eq!(seen, evaluated.lengths[0] + 1, "{id}");
+        }
+    }
+}
