@@ -30,6 +30,7 @@ pub fn of(task: &str, algorithm: Algorithm) -> &'static [(&'static str, &'static
             ("a2c.gae_lambda", "0.9"),
             ("a2c.ent_coef", "0.0"),
         ],
+        // The simulators' tasks: plausible settings, not tuned yet.
         _ => match task.split_once("-v") {
             Some(("BipedalWalker" | "BipedalWalkerHardcore", _)) => &[
                 ("steps", "2_000_000"),
