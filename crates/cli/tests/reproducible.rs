@@ -116,6 +116,33 @@ fn the_papers_method_killed_twenty_times_resumes_to_the_same_policy() {
     killed_twenty_times(PAPER_PRESET);
 }
 
+/// Settings of a short run on a simulator's task.
+fn on_a_simulator(task: &'static str) -> [&'static str; 8] {
+    [
+        "--steps",
+        "48000",
+        "--set",
+        task,
+        "--set",
+        "checkpoint_interval=2000",
+        "--set",
+        "eval_episodes=2",
+    ]
+}
+
+#[test]
+fn a_run_on_box2d_killed_twenty_times_resumes_to_the_same_policy() {
+    killed_twenty_times(&on_a_simulator("task=BipedalWalker-v3"));
+}
+
+#[test]
+fn a_run_on_mujoco_killed_twenty_times_resumes_to_the_same_policy() {
+    match std::env::var_os("EPGT_PYTHON") {
+        Some(_) => killed_twenty_times(&on_a_simulator("task=HalfCheetah-v5")),
+        None => println!("skipped: EPGT_PYTHON names no Python with MuJoCo"),
+    }
+}
+
 #[test]
 fn a_run_that_is_interrupted_says_how_to_go_on_and_then_ends_the_same() {
     let place = Place::new();
