@@ -39,32 +39,35 @@ pub(crate) struct Group {
     pub steps: u64,
     action_space: Space,
     limit: u32,
+    /// Numbers of one observation.
+    width: usize,
     clipped: Vec<f32>,
 }
 
 impl Group {
     pub fn new(first: usize, envs: Vec<Box<dyn Env>>, limit: u32) -> Self {
         let action_space = envs[0].action_space().clone();
+        let width = envs[0].observation_space().size();
         Group {
             first,
             accounts: vec![Account::new(limit); envs.len()],
-            final_observations: vec![0.0; envs.len() * envs[0].observation_space().size()],
+            final_observations: vec![0.0; envs.len() * width],
             finished: Vec::with_capacity(envs.len()),
             steps: 0,
             clipped: vec![0.0; action_space.size()],
             action_space,
             limit,
+            width,
             envs,
         }
     }
 
     /// Begins an episode in every environment. A first one is seeded, and keeps the limit it was given.
     pub fn reset(&mut self, seed: Option<u64>, observations: &mut [f32]) -> Result<(), EnvError> {
-        let size = observations.len() / self.envs.len();
         for (i, (env, row)) in self
             .envs
             .iter_mut()
-            .zip(observations.chunks_exact_mut(size))
+            .zip(observations.chunks_exact_mut(self.width))
             .enumerate()
         {
             if seed.is_none() {
@@ -81,8 +84,7 @@ impl Group {
 
     /// Acts once in every environment; see [`VecEnv::step`](crate::VecEnv::step).
     pub fn step(&mut self, actions: &[f32], out: StepRow<'_>) -> Result<(), EnvError> {
-        let width = out.observations.len() / self.envs.len();
-        let action_size = self.clipped.len();
+        let (width, action_size) = (self.width, self.clipped.len());
         self.steps += 1;
         self.finished.clear();
         for i in 0..self.envs.len() {
@@ -100,7 +102,7 @@ impl Group {
 
     /// The same environments in `parts` groups of nearly equal size.
     pub fn split(mut self, parts: usize) -> Vec<Group> {
-        let (n, size) = (self.envs.len(), self.final_observations.len() / self.envs.len());
+        let (n, size) = (self.envs.len(), self.width);
         let mut groups = Vec::new();
         for part in (0..parts).rev() {
             let start = n * part / parts;

@@ -102,6 +102,8 @@ pub struct VecEnv {
     n: usize,
     observation_space: Space,
     action_space: Space,
+    observation_size: usize,
+    action_size: usize,
     task: String,
     seed: u64,
     started: bool,
@@ -122,6 +124,8 @@ impl VecEnv {
         assert!(n > 0, "at least one environment is needed");
         let envs = (0..n).map(|_| (task.make)()).collect::<Result<Vec<_>, _>>()?;
         Ok(VecEnv {
+            observation_size: envs[0].observation_space().size(),
+            action_size: envs[0].action_space().size(),
             observation_space: envs[0].observation_space().clone(),
             action_space: envs[0].action_space().clone(),
             groups: Groups::One(Group::new(0, envs, task.max_episode_steps)),
@@ -221,7 +225,7 @@ impl VecEnv {
 
     /// Begins an episode everywhere; running ones are dropped.
     pub fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError> {
-        let size = self.observation_space.size();
+        let size = self.observation_size;
         assert_eq!(observations.len(), self.n * size, "one row each");
         let seed = (!self.started).then_some(self.seed);
         let mut rest = observations;
@@ -246,8 +250,8 @@ impl VecEnv {
     pub fn step(&mut self, actions: &[f32], out: StepRow<'_>) -> Result<(), EnvError> {
         let n = self.n;
         assert!(self.started, "the environments are reset before they are stepped");
-        assert_eq!(actions.len(), n * self.action_space.size(), "one action each");
-        let size = self.observation_space.size();
+        assert_eq!(actions.len(), n * self.action_size, "one action each");
+        let size = self.observation_size;
         assert_eq!(out.observations.len(), n * size, "one observation each");
         assert!(out.rewards.len() == n && out.terminated.len() == n && out.truncated.len() == n);
         self.finished.clear();
@@ -256,7 +260,9 @@ impl VecEnv {
                 let on_trial = self.threads > 1 && self.trial.0 < TRIAL_STEPS;
                 let begun = on_trial.then(Instant::now);
                 group.step(actions, out)?;
-                self.finished.extend_from_slice(&group.finished);
+                if !group.finished.is_empty() {
+                    self.finished.extend_from_slice(&group.finished);
+                }
                 if let Some(begun) = begun {
                     self.trial = (self.trial.0 + 1, self.trial.1 + begun.elapsed().as_secs_f64());
                     self.decide_on_threads();
@@ -295,7 +301,7 @@ impl VecEnv {
     /// The last observation of the episode that ended most recently in environment `i`: what a truncated episode is
     /// bootstrapped from.
     pub fn final_observation(&self, i: usize) -> &[f32] {
-        let size = self.observation_space.size();
+        let size = self.observation_size;
         let group = match &self.groups {
             Groups::One(group) => group,
             Groups::Many(parcels, _) => {
@@ -346,7 +352,7 @@ impl VecEnv {
     /// Takes back what [`VecEnv::save`] gave, for the same task and number of environments; the threads stay as they are.
     pub fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
         let (progress, states): (Progress, Vec<Vec<u8>>) = decode(state)?;
-        let (n, size) = (self.n, self.observation_space.size());
+        let (n, size) = (self.n, self.observation_size);
         if progress.task != self.task
             || states.len() != n
             || progress.accounts.len() != n
