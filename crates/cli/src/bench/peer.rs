@@ -15,12 +15,13 @@ use crate::output;
 pub const NAME: &str = "sb3";
 
 /// What is installed, so that numbers can be compared between machines and months.
-const PACKAGES: [&str; 7] = [
+const PACKAGES: [&str; 8] = [
     "stable-baselines3==2.9.2",
     "gymnasium==1.4.0",
     "torch==2.15.0",
     "mujoco==4.0.0",
     "imageio==2.38.1",
+    "packaging==26.3",
     "box2d==2.3.10",
     "pygame-ce==2.5.8",
 ];
