@@ -45,7 +45,7 @@ pub enum Command {
 pub struct TrainArgs {
     /// The task, by its Gymnasium id (see: epgt tasks)
     pub task: Option<String>,
-    /// The policy-gradient method: a2c
+    /// The policy-gradient method: a2c, ppo
     #[arg(long)]
     pub algo: Option<String>,
     /// Who schedules the hyperparameters: epgt, fixed, random, bandit, dqn
@@ -147,13 +147,19 @@ pub struct ExplainArgs {
 
 /// Measure speed per CPU-second and peak memory: the raw simulator, training with each hyper-agent, and a peer.
 ///
-/// Every measurement is a process of its own and all have the same settings, those of `epgt train TASK` with A2C and rollouts of
-/// 5 steps. Nothing is kept but the numbers that are printed.
+/// Every measurement is a process of its own and all have the same settings: those of `epgt train TASK`, with rollouts of 5 steps
+/// for A2C. Nothing is kept but the numbers that are printed.
 #[derive(Args)]
 pub struct BenchArgs {
     /// The task
     #[arg(default_value = "MountainCarContinuous-v0")]
     pub task: String,
+    /// The policy-gradient method: a2c, ppo
+    #[arg(long, default_value = "a2c")]
+    pub algo: String,
+    /// Set one setting of all that is measured, such as policy.hidden=64,64 (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
     /// Environment steps of each measurement
     #[arg(long, value_name = "N", default_value = "200000")]
     pub steps: String,

@@ -116,15 +116,21 @@ pub fn run(args: &BenchArgs) -> Result<Done, String> {
 /// training: no evaluation, and a checkpoint only at the end.
 fn configs(args: &BenchArgs) -> Result<Vec<Config>, String> {
     let config = |n_envs: &usize| {
-        Config::build(&[
+        let mut assignments = vec![
             Assignment::new("task", &args.task),
-            Assignment::new("algo", "a2c"),
+            Assignment::new("algo", &args.algo),
             Assignment::new("steps", &args.steps),
             Assignment::new("n_envs", n_envs),
-            Assignment::new("a2c.n_steps", 5),
             Assignment::new("eval_interval", 0),
             Assignment::new("checkpoint_interval", 0),
-        ])
+        ];
+        if args.algo == "a2c" {
+            assignments.push(Assignment::new("a2c.n_steps", 5));
+        }
+        for text in &args.set {
+            assignments.push(Assignment::parse(text).map_err(|error| format!("--set {error}"))?);
+        }
+        Config::build(&assignments)
     };
     args.n_envs.iter().map(config).collect()
 }
@@ -228,7 +234,7 @@ impl Bench {
                     "--steps",
                     &run.steps.to_string(),
                 ]);
-                command.args(["--n-envs", &run.n_envs.to_string()]);
+                command.args(["--n-envs", &run.n_envs.to_string(), "--algo", run.algo.name()]);
             }
         }
         let what = format!("measuring '{}' failed", variant.name());
@@ -301,7 +307,7 @@ mod tests {
         ];
         again.extend(spelled_out(&config).iter().map(|text| Assignment::parse(text).unwrap()));
         let again = Config::build(&again).unwrap();
-        assert_eq!((again.policy, again.a2c), (config.policy, config.a2c));
+        assert_eq!((again.policy, again.method), (config.policy, config.method));
         assert_eq!(again.run.staggered_starts, config.run.staggered_starts);
         assert_eq!(again.run.n_envs, 3);
         assert_ne!(again.hyper, config.hyper);

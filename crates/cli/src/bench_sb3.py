@@ -1,4 +1,4 @@
-"""Trains Stable-Baselines3's A2C with the settings given as JSON, and prints what it cost as JSON.
+"""Trains Stable-Baselines3's A2C or PPO with the settings given as JSON, and prints what it cost as JSON.
 
 The peer of `epgt bench --peer sb3`. Everything that favours the peer is done: one thread (more cost it CPU time on networks this
 small), the vector environment that steps in this process, and a first rollout and update that are not counted.
@@ -12,7 +12,7 @@ import time
 import gymnasium
 import stable_baselines3
 import torch
-from stable_baselines3 import A2C
+from stable_baselines3 import A2C, PPO
 from stable_baselines3.common.env_util import make_vec_env
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
@@ -35,25 +35,42 @@ def build(settings):
         "net_arch": {"pi": settings["hidden"], "vf": settings["hidden"]},
         "activation_fn": {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}[settings["activation"]],
         "log_std_init": settings["log_std_init"],
-        "optimizer_class": torch.optim.RMSprop,
-        "optimizer_kwargs": {"alpha": settings["rms_prop_decay"], "eps": settings["rms_prop_eps"]},
     }
-    return A2C(
-        "MlpPolicy",
-        environments,
-        learning_rate=settings["learning_rate"],
-        n_steps=settings["n_steps"],
-        gamma=settings["gamma"],
-        gae_lambda=settings["gae_lambda"],
-        ent_coef=settings["ent_coef"],
-        vf_coef=settings["vf_coef"],
-        max_grad_norm=settings["max_grad_norm"],
-        normalize_advantage=settings["normalize_advantage"],
-        policy_kwargs=policy,
-        seed=settings["seed"],
-        device="cpu",
-        verbose=0,
-    )
+    common = {
+        "policy": "MlpPolicy",
+        "env": environments,
+        "learning_rate": scheduled(settings["learning_rate"], settings["learning_rate_schedule"]),
+        "n_steps": settings["n_steps"],
+        "gamma": settings["gamma"],
+        "gae_lambda": settings["gae_lambda"],
+        "ent_coef": settings["ent_coef"],
+        "vf_coef": settings["vf_coef"],
+        "max_grad_norm": settings["max_grad_norm"],
+        "normalize_advantage": settings["normalize_advantage"],
+        "policy_kwargs": policy,
+        "seed": settings["seed"],
+        "device": "cpu",
+        "verbose": 0,
+    }
+    if settings["algo"] == "ppo":
+        policy["optimizer_kwargs"] = {"betas": (settings["adam_beta1"], settings["adam_beta2"]), "eps": settings["adam_eps"]}
+        value_clip = settings["clip_range_vf"]
+        return PPO(
+            batch_size=settings["batch_size"],
+            n_epochs=settings["n_epochs"],
+            clip_range=scheduled(settings["clip_range"], settings["clip_schedule"]),
+            clip_range_vf=scheduled(value_clip, settings["clip_schedule"]) if value_clip > 0 else None,
+            target_kl=None if settings["target_kl"] == "auto" else settings["target_kl"],
+            **common,
+        )
+    policy["optimizer_class"] = torch.optim.RMSprop
+    policy["optimizer_kwargs"] = {"alpha": settings["rms_prop_decay"], "eps": settings["rms_prop_eps"]}
+    return A2C(**common)
+
+
+def scheduled(value, schedule):
+    """A constant, or the same falling in a straight line."""
+    return (lambda remaining: value * remaining) if schedule == "linear" else value
 
 
 def peak_memory_mb():

@@ -29,6 +29,41 @@ pub struct TrainingContext<'a> {
     pub parameters: &'a Parameters,
 }
 
+/// What is known of a run beforehand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Policy updates of the whole run, as far as they can be foreseen.
+    pub total_updates: u64,
+    /// Policy updates that follow a rollout.
+    pub updates_per_rollout: u64,
+    /// Whether at most one decision is made per rollout, because something is scheduled that can only change then.
+    pub decides_once_per_rollout: bool,
+}
+
+impl Plan {
+    /// A run of `total_updates` with one update per rollout.
+    ///
+    /// ```
+    /// assert_eq!(epgt_hyper::Plan::of_updates(100).updates_per_rollout, 1);
+    /// ```
+    pub fn of_updates(total_updates: u64) -> Self {
+        Self {
+            total_updates,
+            updates_per_rollout: 1,
+            decides_once_per_rollout: false,
+        }
+    }
+
+    /// Policy updates for which a hyper-action is kept.
+    pub(crate) fn updates_per_decision(&self, settings: &HyperSettings) -> u64 {
+        match settings.hold {
+            Hold::Updates(updates) if self.decides_once_per_rollout => updates.max(self.updates_per_rollout),
+            Hold::Updates(updates) => updates,
+            Hold::Phase => settings.update_phase.max(self.updates_per_rollout),
+        }
+    }
+}
+
 /// What the agent would like logged and shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Insight {
@@ -63,7 +98,7 @@ pub struct Insight {
 /// let mut networks = Parameters::new();
 /// networks.add("weight", 4, 4);
 /// let settings = HyperSettings::paper();
-/// let mut agent = HyperAgent::new(Scheduler::Epgt, settings, space, networks.shapes(), 100, 0);
+/// let mut agent = HyperAgent::new(Scheduler::Epgt, settings, space, networks.shapes(), Plan::of_updates(100), 0);
 /// let context = TrainingContext { update: 0, progress: 0.0, parameters: &networks };
 /// let rate = agent.choose(&context)[0];
 /// assert!((3.5e-4..=1.4e-3).contains(&rate));
@@ -77,6 +112,7 @@ pub struct HyperAgent {
     mind: Mind,
     /// Numbers of options that are valued apart: one group of |A|, or one per hyperparameter.
     groups: Vec<usize>,
+    decides_once_per_rollout: bool,
     /// Q of every option, group after group.
     q: Vec<f32>,
     state: AgentState,
@@ -92,6 +128,8 @@ struct AgentState {
     updates_in_phase: u64,
     /// Updates for which the current hyper-action is still kept.
     hold_left: u64,
+    /// Whether no update has followed the last rollout yet.
+    first_after_rollout: bool,
     /// Decisions that wait for their hyper-return.
     pending: Vec<Decision>,
     /// Decisions that have it and wait to be logged.
@@ -109,20 +147,20 @@ pub struct SavedAgent<'a> {
 }
 
 impl HyperAgent {
-    /// A hyper-agent for networks with tensors of these shapes, in a run of `total_updates` policy updates.
+    /// A hyper-agent for networks with tensors of these shapes, in a run as planned.
     pub fn new(
         scheduler: Scheduler,
         settings: HyperSettings,
         space: HyperSpace,
         shapes: &[TensorShape],
-        total_updates: u64,
+        plan: Plan,
         seed: u64,
     ) -> Self {
         let groups = match settings.action_values {
             ActionValues::Joint => vec![space.len()],
             ActionValues::Factored => space.axes().iter().map(|axis| axis.values.len()).collect(),
         };
-        let mind = Mind::new(scheduler, &settings, &groups, shapes, total_updates, seed);
+        let mind = Mind::new(scheduler, &settings, &groups, shapes, plan, seed);
         let values = match (scheduler, settings.fixed_at) {
             (Scheduler::Fixed, FixedAt::Min) => space.axes().iter().map(|axis| axis.values[0]).collect(),
             (Scheduler::Fixed, FixedAt::Max) => space
@@ -135,6 +173,7 @@ impl HyperAgent {
         Self {
             q: vec![0.0; groups.iter().sum()],
             groups,
+            decides_once_per_rollout: plan.decides_once_per_rollout,
             mind,
             state: AgentState {
                 rng: Pcg64::for_purpose(seed, "hyper-agent", 0),
@@ -144,6 +183,7 @@ impl HyperAgent {
                 decisions: 0,
                 updates_in_phase: 0,
                 hold_left: 0,
+                first_after_rollout: true,
                 pending: Vec::new(),
                 finished: Vec::new(),
                 credit: Credit::default(),
@@ -167,7 +207,9 @@ impl HyperAgent {
 
     /// Before an update step: looks at the training context and answers with the values of the next update.
     pub fn choose(&mut self, context: &TrainingContext<'_>) -> &[f64] {
-        let decides = self.state.hold_left == 0;
+        let may_decide = self.state.first_after_rollout || !self.decides_once_per_rollout;
+        let decides = self.state.hold_left == 0 && may_decide;
+        self.state.first_after_rollout = false;
         if decides {
             self.decide(context);
             self.state.hold_left = match (&self.mind, self.settings.hold) {
@@ -175,7 +217,7 @@ impl HyperAgent {
                 (_, Hold::Updates(updates)) => updates,
             };
         }
-        self.state.hold_left -= 1;
+        self.state.hold_left = self.state.hold_left.saturating_sub(1);
         self.state.updates_in_phase += 1;
         let until_decision = self.state.hold_left + 1;
         self.mind
@@ -187,6 +229,7 @@ impl HyperAgent {
     /// decision of the phase gets its hyper-return.
     pub fn reward(&mut self, outcome: &Outcome) {
         let state = &mut self.state;
+        state.first_after_rollout = true;
         state.credit.add(outcome);
         let complete = match self.settings.hold {
             Hold::Updates(updates) => self.settings.update_phase.max(updates),

@@ -31,7 +31,7 @@ mod signal;
 mod space;
 mod state;
 
-pub use agent::{HyperAgent, Insight, SavedAgent, TrainingContext};
+pub use agent::{HyperAgent, Insight, Plan, SavedAgent, TrainingContext};
 pub use bandit::Bandit;
 pub use credit::{Credit, Outcome, Verdict};
 pub use decision::{Choice, Decision};

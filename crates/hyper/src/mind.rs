@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use epgt_nn::TensorShape;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::TrainingContext;
+use crate::agent::{Plan, TrainingContext};
 use crate::bandit::Bandit;
 use crate::decision::Decision;
 use crate::dqn::{Dqn, DqnState};
@@ -47,7 +47,7 @@ impl Mind {
         settings: &HyperSettings,
         groups: &[usize],
         shapes: &[TensorShape],
-        total_updates: u64,
+        plan: Plan,
         seed: u64,
     ) -> Self {
         match scheduler {
@@ -56,7 +56,7 @@ impl Mind {
             Scheduler::Bandit => Self::Bandit(groups.iter().map(|&size| Bandit::new(size)).collect()),
             Scheduler::Epgt => {
                 let encoder = Encoder::new(settings, shapes, seed);
-                let capacity = memory_capacity(settings, total_updates);
+                let capacity = memory_capacity(settings, plan);
                 let memory = |&size: &usize| EpisodicMemory::new(capacity, encoder.key_dim(), size);
                 let memories = groups.iter().map(memory).collect();
                 Self::Episodic(Box::new(encoder), memories)
@@ -249,11 +249,7 @@ impl Mind {
 }
 
 /// N_mem: half of the tuples that the run will write, at most 10,000 (paper, B.2).
-fn memory_capacity(settings: &HyperSettings, total_updates: u64) -> usize {
-    let updates_per_decision = match settings.hold {
-        Hold::Updates(updates) => updates,
-        Hold::Phase => settings.update_phase,
-    };
-    let writes = total_updates / updates_per_decision / settings.write_interval;
+fn memory_capacity(settings: &HyperSettings, plan: Plan) -> usize {
+    let writes = plan.total_updates / plan.updates_per_decision(settings) / settings.write_interval;
     settings.memory_size.unwrap_or(((writes / 2) as usize).clamp(1, 10_000))
 }

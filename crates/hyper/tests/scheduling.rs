@@ -60,7 +60,7 @@ fn share_of_right_choices(scheduler: Scheduler, settings: HyperSettings, seed: u
         settings,
         space(n),
         situations.networks.shapes(),
-        updates,
+        Plan::of_updates(updates),
         seed,
     );
     let mut right = 0;
@@ -138,7 +138,14 @@ fn factored_values_find_the_best_value_of_each_hyperparameter() {
         ..every_update()
     };
     let networks = Situations::new(1).networks;
-    let mut agent = HyperAgent::new(Scheduler::Epgt, settings, space, networks.shapes(), 2000, 1);
+    let mut agent = HyperAgent::new(
+        Scheduler::Epgt,
+        settings,
+        space,
+        networks.shapes(),
+        Plan::of_updates(2000),
+        1,
+    );
     let mut noise = Pcg64::from_seed(2);
     for update in 0..2000 {
         let context = TrainingContext {
@@ -159,7 +166,14 @@ fn factored_values_find_the_best_value_of_each_hyperparameter() {
 /// Plays a run and returns each update's value and all decisions.
 fn play(settings: HyperSettings, scheduler: Scheduler, updates: u64) -> (Vec<f64>, Vec<Decision>) {
     let mut situations = Situations::new(2);
-    let mut agent = HyperAgent::new(scheduler, settings, space(9), situations.networks.shapes(), updates, 3);
+    let mut agent = HyperAgent::new(
+        scheduler,
+        settings,
+        space(9),
+        situations.networks.shapes(),
+        Plan::of_updates(updates),
+        3,
+    );
     agent.reward(&earned(0.0));
     let (mut values, mut decisions) = (Vec::new(), Vec::new());
     for update in 0..updates {
@@ -305,7 +319,7 @@ proptest! {
         let updates = 60;
         let mut situations = Situations::new(2);
         let make = |situations: &Situations| {
-            HyperAgent::new(scheduler, settings.clone(), space(5), situations.networks.shapes(), updates, 9)
+            HyperAgent::new(scheduler, settings.clone(), space(5), situations.networks.shapes(), Plan::of_updates(updates), 9)
         };
         let (mut agent, mut twin) = (make(&situations), make(&situations));
         for update in 0..updates {
@@ -326,4 +340,43 @@ proptest! {
             prop_assert_eq!(ours, theirs);
         }
     }
+}
+
+#[test]
+fn what_can_only_change_with_a_rollout_is_decided_once_per_rollout() {
+    let mut networks = Parameters::new();
+    networks.add("weight", 2, 3);
+    let plan = Plan {
+        total_updates: 60,
+        updates_per_rollout: 6,
+        decides_once_per_rollout: true,
+    };
+    let settings = HyperSettings {
+        hold: Hold::Updates(1),
+        ..Default::default()
+    };
+    let mut agent = HyperAgent::new(Scheduler::Random, settings, space(9), networks.shapes(), plan, 3);
+    let mut update = 0;
+    for rollout in 0..10 {
+        agent.reward(&earned(rollout as f32));
+        let mut values = Vec::new();
+        for _ in 0..6 {
+            let progress = update as f64 / 59.0;
+            let parameters = &networks;
+            values.push(
+                agent
+                    .choose(&TrainingContext {
+                        update,
+                        progress,
+                        parameters,
+                    })
+                    .to_vec(),
+            );
+            update += 1;
+        }
+        assert!(values.iter().all(|value| *value == values[0]));
+        assert_eq!(agent.insight().decisions, rollout + 1);
+    }
+    let credited: Vec<f32> = agent.take_decisions().map(|decision| decision.outcome).collect();
+    assert_eq!(credited, (1..10).map(|rollout| rollout as f32).collect::<Vec<_>>());
 }

@@ -1,7 +1,8 @@
-//! Hyperparameters that may change between two updates: what a hyper-agent can schedule.
+//! Hyperparameters that may change while training goes on: what a hyper-agent can schedule (paper, section "Hyperparameter
+//! Reinforcement Learning" and appendix A.2).
 //!
-//! A method lists them once; afterwards they are read and set by their index in that list, so that the hot path looks up no
-//! names.
+//! A method lists the fields of its settings that can be scheduled once, with [`schedulable!`]; afterwards they are read and
+//! set by their index in that list, so that the hot path looks up no names. What is common to the methods is described here.
 
 /// How the values of a hyperparameter are spread over its search range (paper, appendix A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,9 +11,21 @@ pub enum Kind {
     LearningRateLike,
     /// Uniformly, or from a list.
     Other,
+    /// As `Other`, in whole numbers.
+    Whole,
 }
 
-/// A hyperparameter that takes effect at the next update.
+/// How often a new value can take effect exactly (method.md section 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// At the next policy update step.
+    Update,
+    /// Once per rollout: the hyper-action is then chosen once per rollout, so that the choice that is credited is the one in
+    /// force.
+    Rollout,
+}
+
+/// A hyperparameter that a hyper-agent can schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hyperparameter {
     /// Its name, the same as the setting's.
@@ -23,55 +36,215 @@ pub struct Hyperparameter {
     pub meaning: &'static str,
     /// How its values are spread.
     pub kind: Kind,
+    /// How often it takes effect.
+    pub effect: Effect,
     /// The smallest valid value.
     pub low: f64,
     /// The largest valid value; may be infinite, which itself is not valid.
     pub high: f64,
+    /// Values to try, as `--tune` takes them: the paper's where an experiment of it tunes this one.
+    pub grid: &'static str,
+    /// Whether `grid` is the paper's.
+    pub from_paper: bool,
 }
 
 impl Hyperparameter {
+    /// What the entries below are laid upon.
+    pub(crate) const BLANK: Self = Self {
+        name: "",
+        symbol: "",
+        meaning: "",
+        kind: Kind::Other,
+        effect: Effect::Update,
+        low: 0.0,
+        high: f64::INFINITY,
+        grid: "",
+        from_paper: false,
+    };
+
     /// Refuses a value that the method cannot work with, in one sentence.
     ///
     /// ```
-    /// let gamma = epgt_pg::A2c::hyperparameters()[1];
+    /// use epgt_pg::{A2cSettings, Schedulable};
+    /// let settings = A2cSettings::default();
+    /// let gamma = settings.hyperparameters()[settings.index("gamma")?];
     /// assert_eq!(gamma.validate(0.9), Ok(()));
     /// assert_eq!(
     ///     gamma.validate(1.5).unwrap_err(),
     ///     "gamma = 1.5 cannot be used: a number from 0 to 1 is wanted"
     /// );
+    /// # Ok::<(), String>(())
     /// ```
     pub fn validate(&self, value: f64) -> Result<(), String> {
-        if value.is_finite() && (self.low..=self.high).contains(&value) {
+        let whole = self.kind != Kind::Whole || value.fract() == 0.0;
+        if value.is_finite() && (self.low..=self.high).contains(&value) && whole {
             return Ok(());
         }
         let Self { name, low, high, .. } = self;
+        let what = if self.kind == Kind::Whole { "whole" } else { "finite" };
         Err(if high.is_finite() {
             format!("{name} = {value} cannot be used: a number from {low} to {high} is wanted")
         } else {
-            format!("{name} = {value} cannot be used: a finite number of at least {low} is wanted")
+            format!("{name} = {value} cannot be used: a {what} number of at least {low} is wanted")
         })
     }
 }
 
-/// The index of the hyperparameter called `name`, or one sentence that names the nearest.
+/// Settings of a method, some of which can be scheduled.
 ///
 /// ```
-/// use epgt_pg::{A2c, index_of};
-/// assert_eq!(index_of(A2c::hyperparameters(), "gae_lambda"), Ok(2));
+/// use epgt_pg::{PpoSettings, Schedulable};
+/// let mut settings = PpoSettings::default();
+/// let lambda = settings.index("gae_lambda")?;
+/// settings.set(lambda, 0.8);
+/// assert_eq!((settings.get(lambda), settings.gae_lambda), (0.8, 0.8));
 /// assert_eq!(
-///     index_of(A2c::hyperparameters(), "gae_lamda").unwrap_err(),
+///     settings.index("gae_lamda").unwrap_err(),
 ///     "unknown hyperparameter 'gae_lamda'; did you mean 'gae_lambda'?"
 /// );
+/// # Ok::<(), String>(())
 /// ```
-pub fn index_of(hyperparameters: &[Hyperparameter], name: &str) -> Result<usize, String> {
-    hyperparameters
-        .iter()
-        .position(|hyperparameter| hyperparameter.name == name)
-        .ok_or_else(|| {
-            let names: Vec<&str> = hyperparameters
-                .iter()
-                .map(|hyperparameter| hyperparameter.name)
-                .collect();
-            epgt_settings::unknown("hyperparameter", name, &names)
-        })
+pub trait Schedulable {
+    /// What can be scheduled; indices are into this list.
+    fn hyperparameters(&self) -> &'static [Hyperparameter];
+
+    /// The current value of a hyperparameter. Panics if there is none of that index.
+    fn get(&self, index: usize) -> f64;
+
+    /// Sets a hyperparameter from its next time of effect on. Panics if there is none of that index.
+    fn set(&mut self, index: usize, value: f64);
+
+    /// The index of the hyperparameter called `name`, or one sentence that names the nearest.
+    fn index(&self, name: &str) -> Result<usize, String> {
+        let all = self.hyperparameters();
+        all.iter()
+            .position(|hyperparameter| hyperparameter.name == name)
+            .ok_or_else(|| {
+                let names: Vec<&str> = all.iter().map(|hyperparameter| hyperparameter.name).collect();
+                epgt_settings::unknown("hyperparameter", name, &names)
+            })
+    }
+
+    /// Refuses the first hyperparameter whose value the method cannot work with.
+    fn validate_hyperparameters(&self) -> Result<(), String> {
+        let mut all = self.hyperparameters().iter().enumerate();
+        all.try_for_each(|(index, hyperparameter)| hyperparameter.validate(self.get(index)))
+    }
 }
+
+/// A field that holds a number.
+pub(crate) trait Number: Copy {
+    /// The field as a hyper-agent sees it.
+    fn number(self) -> f64;
+    /// What a hyper-agent chose, as the field holds it.
+    fn from_number(value: f64) -> Self;
+}
+
+impl Number for f64 {
+    fn number(self) -> f64 {
+        self
+    }
+
+    fn from_number(value: f64) -> Self {
+        value
+    }
+}
+
+impl Number for usize {
+    fn number(self) -> f64 {
+        self as f64
+    }
+
+    fn from_number(value: f64) -> Self {
+        value.round() as usize
+    }
+}
+
+/// Lists the fields of a settings struct that can be scheduled, each with its description; the name is the field's.
+macro_rules! schedulable {
+    ($settings:ty { $($field:ident: $description:expr,)+ }) => {
+        impl $crate::hyperparameter::Schedulable for $settings {
+            fn hyperparameters(&self) -> &'static [$crate::Hyperparameter] {
+                static LIST: &[$crate::Hyperparameter] =
+                    &[$($crate::Hyperparameter { name: stringify!($field), ..$description },)+];
+                LIST
+            }
+
+            fn get(&self, index: usize) -> f64 {
+                let getters: &[fn(&$settings) -> f64] =
+                    &[$(|settings| $crate::hyperparameter::Number::number(settings.$field),)+];
+                getters[index](self)
+            }
+
+            fn set(&mut self, index: usize, value: f64) {
+                let setters: &[fn(&mut $settings, f64)] = &[$(|settings, value| {
+                    settings.$field = $crate::hyperparameter::Number::from_number(value);
+                },)+];
+                setters[index](self, value);
+            }
+        }
+    };
+}
+pub(crate) use schedulable;
+
+/// Step size of the optimiser.
+pub(crate) const LEARNING_RATE: Hyperparameter = Hyperparameter {
+    symbol: "\\alpha",
+    meaning: "Step size of the optimiser; a schedule multiplies it.",
+    kind: Kind::LearningRateLike,
+    grid: "paper:3",
+    from_paper: true,
+    ..Hyperparameter::BLANK
+};
+
+/// Discount factor.
+pub(crate) const GAMMA: Hyperparameter = Hyperparameter {
+    symbol: "\\gamma",
+    meaning: "Discount factor; the statistics of reward normalisation keep the one they began with.",
+    high: 1.0,
+    grid: "0.98:0.99:0.995",
+    ..Hyperparameter::BLANK
+};
+
+/// Trade-off of GAE.
+pub(crate) const GAE_LAMBDA: Hyperparameter = Hyperparameter {
+    symbol: "\\lambda",
+    meaning: "Bias-variance trade-off of the advantages.",
+    high: 1.0,
+    grid: "0.9:0.95:0.975:0.99",
+    from_paper: true,
+    ..Hyperparameter::BLANK
+};
+
+/// Weight of the entropy.
+pub(crate) const ENT_COEF: Hyperparameter = Hyperparameter {
+    meaning: "Weight of the entropy bonus.",
+    grid: "0:0.005:0.01:0.02",
+    ..Hyperparameter::BLANK
+};
+
+/// Weight of the value loss.
+pub(crate) const VF_COEF: Hyperparameter = Hyperparameter {
+    meaning: "Weight of the value loss.",
+    grid: "0.25:0.5:1",
+    from_paper: true,
+    ..Hyperparameter::BLANK
+};
+
+/// Gradient clipping.
+pub(crate) const MAX_GRAD_NORM: Hyperparameter = Hyperparameter {
+    meaning: "Norm that the gradient is clipped to.",
+    low: 1e-6,
+    grid: "0.25:0.5:1:2",
+    ..Hyperparameter::BLANK
+};
+
+/// Length of a rollout.
+pub(crate) const N_STEPS: Hyperparameter = Hyperparameter {
+    symbol: "T",
+    meaning: "Steps of every environment before an update phase.",
+    kind: Kind::Whole,
+    effect: Effect::Rollout,
+    low: 1.0,
+    ..Hyperparameter::BLANK
+};

@@ -2,7 +2,7 @@
 //!
 //! Data walks one way. [`collect`] fills a [`Rollout`] (the environment phase: the agent acts T steps in each of N
 //! environments), [`gae`] turns its rewards and values into advantages, [`losses`] turn those and the outputs of an
-//! [`ActorCritic`] into gradients through an [`ActionDistribution`], and a method such as [`A2c`] steps the parameters. What a
+//! [`ActorCritic`] into gradients through an [`ActionDistribution`], and a [`Method`] such as [`A2c`] or [`Ppo`] steps the parameters. What a
 //! hyper-agent may change between two updates is listed as [`Hyperparameter`]s and set by index.
 //!
 //! ```
@@ -32,11 +32,17 @@ mod distribution;
 pub mod gae;
 mod hyperparameter;
 pub mod losses;
+mod method;
+mod ppo;
 mod rollout;
+mod update;
 
-pub use a2c::{A2c, A2cSettings, NotFinite, UpdateStats};
+pub use a2c::{A2c, A2cSettings};
 pub use actor_critic::{ActorCritic, HiddenActivation, PolicySettings};
 pub use collect::collect;
 pub use distribution::ActionDistribution;
-pub use hyperparameter::{Hyperparameter, Kind, index_of};
+pub use hyperparameter::{Effect, Hyperparameter, Kind, Schedulable};
+pub use method::{Algorithm, Method, MethodSettings, SavedMethod};
+pub use ppo::{Ppo, PpoSettings};
 pub use rollout::Rollout;
+pub use update::{NotFinite, Phase, Schedule, UpdateStats};

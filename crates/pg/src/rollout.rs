@@ -77,6 +77,36 @@ impl Rollout {
         }
     }
 
+    /// Makes the next phase `steps` long; what it starts from stays. Allocates only where it grows beyond what it has been.
+    pub fn set_steps(&mut self, steps: usize) {
+        if steps == self.steps {
+            return;
+        }
+        assert!(steps > 0, "a rollout has at least one step");
+        let (n, observation) = (self.n, self.final_observation.len());
+        let action = self.actions.len() / self.batch_size();
+        let (old, len, row) = (self.batch_size() * observation, steps * n, n * observation);
+        self.observations
+            .resize(self.observations.len().max(len * observation + row), 0.0);
+        self.observations.copy_within(old..old + row, len * observation);
+        self.observations.truncate(len * observation + row);
+        self.steps = steps;
+        self.actions.resize(len * action, 0.0);
+        self.values.resize(len + n, 0.0);
+        for numbers in [
+            &mut self.rewards,
+            &mut self.raw_rewards,
+            &mut self.log_probs,
+            &mut self.final_values,
+            &mut self.advantages,
+            &mut self.returns,
+        ] {
+            numbers.resize(len, 0.0);
+        }
+        self.terminated.resize(len, false);
+        self.truncated.resize(len, false);
+    }
+
     /// Steps in the rollout, T * N: the rows of an update's batch.
     pub fn batch_size(&self) -> usize {
         self.steps * self.n
@@ -179,6 +209,22 @@ mod tests {
             });
         }
         assert_eq!(rollout.mean_episode_return(), Some(15.0));
+    }
+
+    #[test]
+    fn a_phase_of_another_length_starts_from_the_same_observations() {
+        let mut rollout = Rollout::new(3, 2, 2, 1);
+        rollout.resume_from(&[1.0, 2.0, 3.0, 4.0]);
+        for steps in [7, 1, 4] {
+            rollout.set_steps(steps);
+            assert_eq!(rollout.last_observations(), [1.0, 2.0, 3.0, 4.0]);
+            let fresh = Rollout::new(steps, 2, 2, 1);
+            assert_eq!(rollout.observations.len(), fresh.observations.len());
+            assert_eq!(
+                (rollout.values.len(), rollout.actions.len()),
+                (2 * steps + 2, 2 * steps)
+            );
+        }
     }
 
     #[test]

@@ -135,10 +135,7 @@ fn updates_agree(task: &str) {
         rollout.final_values = numbers(&recorded["final_values"]);
         rollout.terminated = flags(&recorded["terminated"]);
         rollout.truncated = flags(&recorded["truncated"]);
-        a2c.set(
-            A2c::index("max_grad_norm").unwrap(),
-            update["max_grad_norm"].as_f64().unwrap(),
-        );
+        a2c.settings.max_grad_norm = update["max_grad_norm"].as_f64().unwrap();
         let stats = a2c.update(&mut agent, &mut rollout).unwrap();
 
         for (key, ours) in [

@@ -1,7 +1,10 @@
 //! The two phases together, on real tasks.
 
 use epgt_envs::{Normalizer, StepRow, VecEnv};
-use epgt_pg::{A2c, A2cSettings, ActorCritic, PolicySettings, Rollout, collect};
+use epgt_pg::{
+    A2cSettings, ActorCritic, Algorithm, Effect, Method, MethodSettings, NotFinite, Phase, PolicySettings, PpoSettings,
+    Rollout, collect,
+};
 use epgt_rng::Pcg64;
 
 struct Training {
@@ -9,20 +12,22 @@ struct Training {
     normalizer: Normalizer,
     agent: ActorCritic,
     rollout: Rollout,
-    a2c: A2c,
+    settings: MethodSettings,
+    method: Method,
     rng: Pcg64,
 }
 
 impl Training {
-    fn new(task: &str, n: usize, normalize: bool, settings: A2cSettings) -> Self {
+    fn new(task: &str, n: usize, normalize: bool, settings: MethodSettings) -> Self {
         let envs = VecEnv::new(epgt_envs::find(task).unwrap(), n, 1).unwrap();
         let (observation, actions) = (envs.observation_space().size(), envs.action_space().clone());
         let mut rng = Pcg64::from_seed(1);
         let agent = ActorCritic::new(&PolicySettings::default(), observation, &actions, &mut rng);
         Self {
-            normalizer: Normalizer::new(observation, n, normalize, normalize, settings.gamma),
-            rollout: Rollout::new(settings.n_steps, n, observation, actions.size()),
-            a2c: A2c::new(settings, &agent),
+            normalizer: Normalizer::new(observation, n, normalize, normalize, settings.gamma()),
+            rollout: Rollout::new(settings.n_steps(), n, observation, actions.size()),
+            method: Method::new(&settings, &agent, 1),
+            settings,
             envs,
             agent,
             rng,
@@ -42,7 +47,16 @@ impl Training {
     }
 
     fn update(&mut self) {
-        self.a2c.update(&mut self.agent, &mut self.rollout).unwrap();
+        while self.step().unwrap() == Phase::GoesOn {}
+    }
+
+    fn step(&mut self) -> Result<Phase, NotFinite> {
+        self.method.step(&mut self.agent, &mut self.rollout)
+    }
+
+    fn set(&mut self, name: &str, value: f64) {
+        let index = self.settings.schedulable().index(name).unwrap();
+        self.method.set(index, value);
     }
 
     /// Mean return of the last `count` episodes within `steps` steps.
@@ -65,13 +79,24 @@ fn a2c_learns_to_balance_a_pole() {
         n_steps: 8,
         ..Default::default()
     };
-    let score = Training::new("CartPole-v1", 8, true, settings).train(60_000, 30);
+    let score = Training::new("CartPole-v1", 8, true, MethodSettings::A2c(settings)).train(60_000, 30);
+    assert!(score > 200.0, "a random policy scores about 22, this one {score}");
+}
+
+#[test]
+fn ppo_learns_to_balance_a_pole() {
+    let settings = PpoSettings {
+        n_steps: 128,
+        learning_rate: 1e-3,
+        ..Default::default()
+    };
+    let score = Training::new("CartPole-v1", 4, true, MethodSettings::Ppo(settings)).train(40_000, 30);
     assert!(score > 200.0, "a random policy scores about 22, this one {score}");
 }
 
 #[test]
 fn a_phase_starts_where_the_one_before_ended() {
-    let mut training = Training::new("CartPole-v1", 3, true, A2cSettings::default());
+    let mut training = Training::new("CartPole-v1", 3, true, MethodSettings::of(Algorithm::A2c));
     training.collect();
     let last = training.rollout.last_observations().to_vec();
     training.collect();
@@ -85,10 +110,10 @@ fn what_is_stored_is_what_the_policy_and_the_task_said() {
         "CartPole-v1",
         2,
         false,
-        A2cSettings {
+        MethodSettings::A2c(A2cSettings {
             n_steps: 40,
             ..Default::default()
-        },
+        }),
     );
     training.collect();
     training.collect();
@@ -119,7 +144,7 @@ fn a_time_limit_is_bootstrapped_with_the_value_of_the_cut_observation() {
         n_steps: 450,
         ..Default::default()
     };
-    let mut training = Training::new("Pendulum-v1", 2, true, settings);
+    let mut training = Training::new("Pendulum-v1", 2, true, MethodSettings::A2c(settings));
     training.collect();
 
     let mut envs = VecEnv::new(epgt_envs::find("Pendulum-v1").unwrap(), 2, 1).unwrap();
@@ -154,103 +179,188 @@ fn a_time_limit_is_bootstrapped_with_the_value_of_the_cut_observation() {
     assert_eq!(cuts, 4);
 }
 
+/// Every method, with rollouts short enough for a test.
+fn methods() -> [MethodSettings; 2] {
+    let ppo = PpoSettings {
+        n_steps: 10,
+        batch_size: 7,
+        n_epochs: 2,
+        ..Default::default()
+    };
+    [MethodSettings::of(Algorithm::A2c), MethodSettings::Ppo(ppo)]
+}
+
 #[test]
 fn training_goes_on_from_a_checkpoint_as_if_nothing_had_happened() {
-    let mut whole = Training::new("MountainCarContinuous-v0", 2, true, A2cSettings::default());
-    whole.train(100, 1);
-    let mut resumed = Training::new("MountainCarContinuous-v0", 2, true, A2cSettings::default());
-    resumed.envs.restore(&whole.envs.save()).unwrap();
-    resumed.normalizer = whole.normalizer.clone();
-    resumed.agent.restore(whole.agent.params.clone()).unwrap();
-    resumed.a2c.optimiser = whole.a2c.optimiser.clone();
-    resumed.rollout.resume_from(whole.rollout.last_observations());
-    resumed.rng = whole.rng.clone();
-    whole.train(100, 1);
-    resumed.train(100, 1);
-    assert_eq!(whole.agent.params.values(), resumed.agent.params.values());
+    for settings in methods() {
+        let mut whole = Training::new("MountainCarContinuous-v0", 2, true, settings);
+        whole.train(200, 1);
+        let mut resumed = Training::new("MountainCarContinuous-v0", 2, true, settings);
+        resumed.envs.restore(&whole.envs.save()).unwrap();
+        resumed.normalizer = whole.normalizer.clone();
+        resumed.agent.restore(whole.agent.params.clone()).unwrap();
+        resumed.method.restore(whole.method.save()).unwrap();
+        resumed.rollout.resume_from(whole.rollout.last_observations());
+        resumed.rng = whole.rng.clone();
+        whole.train(200, 1);
+        resumed.train(200, 1);
+        assert_eq!(whole.agent.params.values(), resumed.agent.params.values());
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_method_is_refused() {
+    let [a2c, mut ppo] = methods().map(|settings| Training::new("CartPole-v1", 1, true, settings));
+    assert!(ppo.method.restore(a2c.method.save()).is_err());
 }
 
 #[test]
 fn a_reward_that_is_not_finite_stops_the_update_before_the_parameters_move() {
-    let mut training = Training::new("CartPole-v1", 2, true, A2cSettings::default());
-    training.collect();
-    training.rollout.rewards[3] = f32::NAN;
-    let before = training.agent.params.values().to_vec();
-    let error = training
-        .a2c
-        .update(&mut training.agent, &mut training.rollout)
-        .unwrap_err();
-    assert_eq!(error.place, "loss/policy");
-    assert!(
-        error
-            .to_string()
-            .starts_with("loss/policy is not finite: training has diverged; lower learning_rate")
-    );
-    assert_eq!(training.agent.params.values(), before);
+    for settings in methods() {
+        for reward in [f32::NAN, f32::INFINITY, f32::MAX] {
+            let mut training = Training::new("CartPole-v1", 2, true, settings);
+            training.collect();
+            training.rollout.rewards.fill(reward);
+            let before = training.agent.params.values().to_vec();
+            let error = training.step().unwrap_err();
+            assert!(error.place.starts_with("loss/"), "{}", error.place);
+            assert!(error.to_string().ends_with(
+                "is not finite: training has diverged; lower learning_rate, or normalise observations and rewards"
+            ));
+            assert_eq!(training.agent.params.values(), before);
+        }
+    }
+}
+
+#[test]
+fn a_constant_reward_is_no_reason_to_stop() {
+    for settings in methods() {
+        let mut training = Training::new("CartPole-v1", 2, true, settings);
+        for _ in 0..20 {
+            training.collect();
+            training.rollout.rewards.fill(1.0);
+            training.rollout.values.fill(0.0);
+            training.update();
+        }
+        assert_eq!(training.agent.params.first_not_finite_value(), None);
+    }
 }
 
 #[test]
 fn a_gradient_that_is_not_finite_is_named_and_stops_the_update() {
-    let mut training = Training::new("CartPole-v1", 2, true, A2cSettings::default());
-    training.collect();
-    training.a2c.set(A2c::index("vf_coef").unwrap(), 1e38);
-    training.rollout.rewards.fill(1e3);
-    let before = training.agent.params.values().to_vec();
-    let error = training
-        .a2c
-        .update(&mut training.agent, &mut training.rollout)
-        .unwrap_err();
-    assert!(error.place.starts_with("gradient of value."), "{error}");
-    assert_eq!(training.agent.params.values(), before);
+    for settings in methods() {
+        let mut training = Training::new("CartPole-v1", 2, true, settings);
+        training.collect();
+        training.set("vf_coef", 1e38);
+        training.rollout.rewards.fill(1e3);
+        let before = training.agent.params.values().to_vec();
+        let error = training.step().unwrap_err();
+        assert!(error.place.starts_with("gradient of value."), "{error}");
+        assert_eq!(training.agent.params.values(), before);
+    }
 }
 
 #[test]
-fn every_scheduled_hyperparameter_changes_the_next_update() {
-    let mut training = Training::new("CartPole-v1", 2, true, A2cSettings::default());
-    training.train(100, 1);
-    training.collect();
-    let updated = |a2c: &A2c| {
-        let (mut agent, mut rollout) = (training.agent.clone(), training.rollout.clone());
-        a2c.clone().update(&mut agent, &mut rollout).unwrap();
-        agent.params.values().to_vec()
-    };
-    let usual = updated(&training.a2c);
-    for (name, value) in [
-        ("learning_rate", 1e-2),
-        ("gamma", 0.5),
-        ("gae_lambda", 0.1),
-        ("ent_coef", 1.0),
-        ("vf_coef", 0.1),
-        ("max_grad_norm", 1e-3),
-        ("rms_prop_decay", 0.5),
-    ] {
-        let mut a2c = training.a2c.clone();
-        a2c.set(A2c::index(name).unwrap(), value);
-        assert_ne!(updated(&a2c), usual, "{name}");
+fn every_scheduled_hyperparameter_changes_the_next_updates() {
+    for settings in methods() {
+        let mut training = Training::new("CartPole-v1", 2, true, settings);
+        training.train(200, 1);
+        training.collect();
+        // Two steps apart, so that what was set before the second shows against the first.
+        let updated = |name: &str, value: f64| {
+            let (mut agent, mut rollout) = (training.agent.clone(), training.rollout.clone());
+            let mut method = training.method.clone();
+            method.step(&mut agent, &mut rollout).unwrap();
+            if let Ok(index) = settings.schedulable().index(name) {
+                method.set(index, value);
+            }
+            while method.step(&mut agent, &mut rollout).unwrap() == Phase::GoesOn {}
+            agent.params.values().to_vec()
+        };
+        let usual = updated("nothing", 0.0);
+        for hyperparameter in settings.schedulable().hyperparameters() {
+            let value = match hyperparameter.name {
+                "learning_rate" => 1e-2,
+                "max_grad_norm" => 1e-3,
+                "clip_range" | "clip_range_vf" => 1e-3,
+                "batch_size" => 3.0,
+                "vf_coef" => 0.1,
+                "ent_coef" => 1.0,
+                _ => 0.5,
+            };
+            if hyperparameter.effect == Effect::Update {
+                assert_ne!(updated(hyperparameter.name, value), usual, "{}", hyperparameter.name);
+            }
+        }
     }
-    let mut still = training.a2c.clone();
-    still.set(A2c::index("learning_rate").unwrap(), 0.0);
-    assert_eq!(updated(&still), training.agent.params.values());
+}
+
+#[test]
+fn epochs_are_those_set_when_the_phase_began_and_rollouts_those_set_before_them() {
+    let mut training = Training::new("CartPole-v1", 2, true, methods()[1]);
+    training.set("n_epochs", 3.0);
+    training.set("n_steps", 7.0);
+    training.rollout.set_steps(training.method.n_steps());
+    training.collect();
+    let mut steps = 1;
+    while training.step().unwrap() == Phase::GoesOn {
+        training.set("n_epochs", 9.0);
+        steps += 1;
+    }
+    assert_eq!(steps, 3 * 2, "14 rows are two minibatches of 7");
+}
+
+#[test]
+fn a_linear_schedule_multiplies_what_was_set() {
+    let mut settings = methods();
+    for settings in &mut settings {
+        settings.assign("learning_rate_schedule", "linear").unwrap();
+        let mut training = Training::new("CartPole-v1", 2, true, *settings);
+        training.set("learning_rate", 0.5);
+        training.method.set_remaining(0.25);
+        assert_eq!(training.method.learning_rate(), 0.125);
+        training.collect();
+        training.method.set_remaining(0.0);
+        let before = training.agent.params.values().to_vec();
+        training.update();
+        assert_eq!(training.agent.params.values(), before);
+    }
+}
+
+#[test]
+fn a_phase_ends_before_the_policy_moves_further_than_asked() {
+    let settings = PpoSettings {
+        n_steps: 64,
+        batch_size: 16,
+        n_epochs: 50,
+        learning_rate: 1e-2,
+        target_kl: Some(0.01),
+        ..Default::default()
+    };
+    let mut training = Training::new("CartPole-v1", 2, true, MethodSettings::Ppo(settings));
+    training.collect();
+    let mut steps = 1;
+    while training.step().unwrap() == Phase::GoesOn {
+        steps += 1;
+    }
+    assert!(steps < 50 * 8, "{steps}");
+    assert!(training.method.stats().approx_kl.unwrap() < 0.015);
 }
 
 #[test]
 fn every_hyperparameter_is_read_back_as_it_was_set() {
-    let mut a2c = Training::new("CartPole-v1", 1, true, A2cSettings::default()).a2c;
-    for (index, hyperparameter) in A2c::hyperparameters().iter().enumerate() {
-        assert_eq!(A2c::index(hyperparameter.name), Ok(index));
-        assert_eq!(hyperparameter.validate(a2c.get(index)), Ok(()));
-        a2c.set(index, 0.125);
-        assert_eq!(a2c.get(index), 0.125);
+    for settings in methods() {
+        let list = settings.schedulable().hyperparameters();
+        for (index, hyperparameter) in list.iter().enumerate() {
+            assert_eq!(settings.schedulable().index(hyperparameter.name), Ok(index));
+            assert_eq!(hyperparameter.validate(settings.schedulable().get(index)), Ok(()));
+            let mut copy = settings;
+            copy.assign(hyperparameter.name, "4").unwrap();
+            let others = (0..list.len()).filter(|&other| other != index);
+            assert_eq!(copy.schedulable().get(index), 4.0);
+            for other in others {
+                assert_eq!(copy.schedulable().get(other), settings.schedulable().get(other));
+            }
+        }
     }
-    let settings = a2c.settings;
-    let named = [
-        settings.learning_rate,
-        settings.gamma,
-        settings.gae_lambda,
-        settings.ent_coef,
-        settings.vf_coef,
-        settings.max_grad_norm,
-        settings.rms_prop_decay,
-    ];
-    assert_eq!(named, [0.125; 7]);
 }

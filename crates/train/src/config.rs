@@ -7,8 +7,8 @@
 use std::fmt::Write;
 
 use epgt_hyper::{Axis, EncoderKind, Grid, HyperSettings, HyperSpace, Scheduler};
-use epgt_pg::{A2c, A2cSettings, Kind, PolicySettings};
-use epgt_settings::{Entry, Settings};
+use epgt_pg::{Algorithm, Effect, Kind, MethodSettings, PolicySettings};
+use epgt_settings::{Entry, Settings, Value};
 
 use crate::defaults;
 use crate::settings::{Assignment, Preset, RunSettings};
@@ -21,7 +21,7 @@ pub struct Config {
     /// The networks.
     pub policy: PolicySettings,
     /// The policy-gradient method.
-    pub a2c: A2cSettings,
+    pub method: MethodSettings,
     /// The hyper-agent.
     pub hyper: HyperSettings,
     /// The scheduled hyperparameters with their grids as text.
@@ -34,7 +34,7 @@ impl Config {
     /// ```
     /// use epgt_train::{Assignment, Config};
     /// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("a2c.gamma", 0.9)])?;
-    /// assert_eq!(config.a2c.gamma, 0.9);
+    /// assert_eq!(config.method.gamma(), 0.9);
     /// let error = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("gama", 0.9)]).unwrap_err();
     /// assert_eq!(error, "unknown setting 'gama'; did you mean 'a2c.gamma'?");
     /// # Ok::<(), String>(())
@@ -50,20 +50,22 @@ impl Config {
         let mut config = Self {
             run: RunSettings::default(),
             policy: PolicySettings::default(),
-            a2c: A2cSettings::default(),
+            method: MethodSettings::of(Algorithm::A2c),
             hyper: HyperSettings::default(),
             tune: vec![("learning_rate".to_string(), "paper:7".to_string())],
         };
         // What is said of these decides the layers below all other assignments.
+        const DECISIVE: [&str; 3] = ["task", "algo", "preset"];
         let decisive = |key: &str| {
             let mut said = assignments.iter().filter(|assignment| assignment.key == key);
             said.next_back()
         };
-        for key in ["task", "algo", "preset"] {
+        for key in DECISIVE {
             if let Some(assignment) = decisive(key) {
                 config.run.assign(key, &assignment.value)?;
             }
         }
+        config.method = MethodSettings::of(config.run.algo);
         if !config.run.task.is_empty() {
             epgt_envs::find(&config.run.task).map_err(|error| error.to_string())?;
             for (key, value) in defaults::of(&config.run.task, config.run.algo) {
@@ -77,13 +79,13 @@ impl Config {
         if assignments.iter().any(|assignment| assignment.key.starts_with("tune.")) {
             config.tune.clear();
         }
-        for assignment in assignments {
+        for assignment in assignments.iter().filter(|said| !DECISIVE.contains(&said.key.as_str())) {
             config.assign(&assignment.key, &assignment.value)?;
         }
         // One order, however the user wrote them: it decides what a joint hyper-action's number means.
         config
             .tune
-            .sort_by_key(|(name, _)| A2c::index(name).unwrap_or(usize::MAX));
+            .sort_by_key(|(name, _)| config.method.schedulable().index(name).unwrap_or(usize::MAX));
         Ok(config)
     }
 
@@ -125,7 +127,7 @@ impl Config {
         let qualified = self.qualify(key)?;
         let result = match qualified.split_once('.') {
             Some(("policy", name)) => self.policy.assign(name, value),
-            Some(("a2c", name)) => self.a2c.assign(name, value),
+            Some((section, name)) if section == self.run.algo.name() => self.method.assign(name, value),
             Some(("hyper", name)) => self.hyper.assign(name, value),
             _ => self.run.assign(&qualified, value),
         };
@@ -140,6 +142,16 @@ impl Config {
         let keys = self.keys();
         if keys.iter().any(|known| known == key) {
             return Ok(key.to_string());
+        }
+        let algo = self.run.algo;
+        if let Some((section, name)) = key.split_once('.')
+            && let Ok(other) = Algorithm::parse(section)
+            && other != algo
+        {
+            return Err(format!(
+                "'{key}' is a setting of {section}, but the method is {algo}: use --algo {section}, or {algo}.{name}",
+                algo = algo.name()
+            ));
         }
         let ending = format!(".{key}");
         let matches: Vec<&String> = keys.iter().filter(|known| known.ends_with(&ending)).collect();
@@ -178,7 +190,7 @@ impl Config {
         vec![
             ("", self.run.entries()),
             ("policy", self.policy.entries()),
-            ("a2c", self.a2c.entries()),
+            (self.run.algo.name(), self.method.entries()),
             ("hyper", self.hyper.entries()),
         ]
     }
@@ -218,10 +230,11 @@ impl Config {
     pub fn hyper_space(&self) -> Result<(HyperSpace, Vec<usize>), String> {
         let mut axes = Vec::new();
         let mut indices = Vec::new();
+        let method = self.method.schedulable();
         for (name, grid) in &self.tune {
-            let index = A2c::index(name)?;
-            let hyperparameter = &A2c::hyperparameters()[index];
-            let default = self.a2c.get(index);
+            let index = method.index(name)?;
+            let hyperparameter = &method.hyperparameters()[index];
+            let default = method.get(index);
             let rate = hyperparameter.kind == Kind::LearningRateLike;
             let axis = Axis::new(name, default, &Grid::parse(grid)?, rate)?;
             for &value in &axis.values {
@@ -235,12 +248,42 @@ impl Config {
 
     /// Environment steps of one rollout.
     pub fn rollout_steps(&self) -> u64 {
-        (self.run.n_envs as u64).saturating_mul(self.a2c.n_steps as u64)
+        (self.run.n_envs as u64).saturating_mul(self.method.n_steps() as u64)
     }
 
-    /// Policy updates of the whole run.
-    pub fn total_updates(&self) -> u64 {
+    /// Rollouts of the whole run, where their length is not scheduled.
+    pub fn rollouts(&self) -> u64 {
         self.run.steps / self.rollout_steps()
+    }
+
+    /// Policy updates of the whole run, where nothing that is scheduled changes their number.
+    pub fn total_updates(&self) -> u64 {
+        self.rollouts()
+            .saturating_mul(self.method.updates_per_rollout(self.run.n_envs))
+    }
+
+    /// Environment steps at which the last update phase begins, at the earliest, and the most rows that one of its updates
+    /// takes.
+    pub(crate) fn end(&self) -> Result<(u64, u64), String> {
+        let (space, _) = self.hyper_space()?;
+        let largest = |name: &str| {
+            let axis = space.axes().iter().find(|axis| axis.name == name);
+            axis.and_then(|axis| axis.values.last()).map(|&value| value as u64)
+        };
+        let n = self.run.n_envs as u64;
+        let start = match largest("n_steps") {
+            Some(steps) => self.run.steps.saturating_sub(2 * n * steps),
+            None => (self.rollouts() - 1) * self.rollout_steps(),
+        };
+        let rows = largest("batch_size").or(self.method.minibatch());
+        Ok((start, rows.unwrap_or(u64::MAX)))
+    }
+
+    /// Whether something is scheduled that can only change from rollout to rollout.
+    pub fn schedules_rollouts(&self) -> bool {
+        let method = self.method.schedulable();
+        let effect = |name: &str| method.index(name).map(|index| method.hyperparameters()[index].effect);
+        self.tune.iter().any(|(name, _)| effect(name) == Ok(Effect::Rollout))
     }
 
     fn validate(&self) -> Result<(), String> {
@@ -256,16 +299,17 @@ impl Config {
             return Err("log_interval = 0 cannot be used: use at least one rollout's steps".to_string());
         }
         self.policy.validate().map_err(|error| format!("policy.{error}"))?;
-        self.a2c.validate().map_err(|error| format!("a2c.{error}"))?;
+        let section = run.algo.name();
+        self.method.validate().map_err(|error| format!("{section}.{error}"))?;
         self.hyper.validate().map_err(|error| format!("hyper.{error}"))?;
         self.hyper_space()?;
         self.check_memory()?;
-        if self.total_updates() == 0 {
+        if self.rollouts() == 0 {
             return Err(format!(
                 "steps = {} is less than one rollout of {} environments times {} steps; raise it to {} or more",
                 run.steps,
                 run.n_envs,
-                self.a2c.n_steps,
+                self.method.n_steps(),
                 self.rollout_steps()
             ));
         }
@@ -307,7 +351,7 @@ impl Config {
             true => Ok(()),
             false => Err(format!(
                 "these settings need about {gigabytes:.0} GB, more than the {MOST_GIGABYTES} GB that are accepted; lower n_envs, \
-                 a2c.n_steps, policy.hidden or the hyper section's sizes"
+                 n_steps, policy.hidden or the hyper section's sizes"
             )),
         }
     }

@@ -1,58 +1,86 @@
 //! Tuned defaults: what a user gets who names only the task.
 //!
 //! Where every step earns the same reward, the reward rate says nothing about the policy: there the hyper-agent is scored by
-//! episode returns. The scores that these settings reach are in `docs/results.md`.
+//! episode returns. The scores that these settings reach, with their seeds, are in `docs/results.md`.
 
-use crate::settings::Algorithm;
+use epgt_pg::Algorithm;
+
+type Pairs = &'static [(&'static str, &'static str)];
 
 /// `key = value` pairs for a task and method, laid upon the settings' own defaults.
-pub fn of(task: &str, algorithm: Algorithm) -> &'static [(&'static str, &'static str)] {
-    match (task, algorithm) {
-        ("CartPole-v1", Algorithm::A2c) => &[
-            ("steps", "500_000"),
-            ("n_envs", "8"),
-            ("a2c.ent_coef", "0.0"),
-            ("hyper.outcome", "episode"),
-        ],
-        ("Acrobot-v1", Algorithm::A2c) => &[
-            ("steps", "500_000"),
-            ("n_envs", "16"),
-            ("a2c.ent_coef", "0.0"),
-            ("hyper.outcome", "episode"),
-        ],
-        ("MountainCar-v0", Algorithm::A2c) => &[("steps", "1_000_000"), ("n_envs", "16"), ("hyper.outcome", "episode")],
-        ("MountainCarContinuous-v0", Algorithm::A2c) => &[("steps", "100_000"), ("n_envs", "4")],
-        ("Pendulum-v1", Algorithm::A2c) => &[
-            ("steps", "1_000_000"),
+pub fn of(task: &str, algorithm: Algorithm) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+    let family = task.split_once("-v").map_or(task, |(family, _)| family);
+    let method = match algorithm {
+        Algorithm::A2c => a2c(family),
+        Algorithm::Ppo => ppo(family),
+    };
+    [of_task(family), of_method(algorithm), method]
+        .into_iter()
+        .flatten()
+        .copied()
+}
+
+/// What holds for every method.
+fn of_task(family: &str) -> Pairs {
+    match family {
+        "CartPole" | "Acrobot" => &[("steps", "500_000"), ("hyper.outcome", "episode")],
+        "MountainCar" => &[("steps", "1_000_000"), ("hyper.outcome", "episode")],
+        "MountainCarContinuous" => &[("steps", "100_000")],
+        "Pendulum" => &[("steps", "1_000_000")],
+        "BipedalWalker" | "BipedalWalkerHardcore" => &[("steps", "2_000_000"), ("policy.hidden", "[64, 64]")],
+        _ => &[("steps", "1_000_000"), ("policy.hidden", "[64, 64]")],
+    }
+}
+
+/// What holds for every task.
+fn of_method(algorithm: Algorithm) -> Pairs {
+    match algorithm {
+        Algorithm::A2c => &[],
+        // All updates of a phase share one return: one hyper-action per phase, and each hyperparameter judged on its own
+        // (method.md section 8).
+        Algorithm::Ppo => &[("hyper.hold", "phase"), ("hyper.action_values", "factored")],
+    }
+}
+
+fn a2c(family: &str) -> Pairs {
+    match family {
+        "CartPole" => &[("n_envs", "8"), ("a2c.ent_coef", "0.0")],
+        "Acrobot" => &[("n_envs", "16"), ("a2c.ent_coef", "0.0")],
+        "MountainCar" => &[("n_envs", "16")],
+        "MountainCarContinuous" => &[("n_envs", "4")],
+        "Pendulum" => &[
             ("n_envs", "8"),
             ("a2c.n_steps", "8"),
             ("a2c.gamma", "0.9"),
             ("a2c.gae_lambda", "0.9"),
             ("a2c.ent_coef", "0.0"),
         ],
-        // The simulators' tasks: plausible settings, not tuned yet.
-        _ => match task.split_once("-v") {
-            Some(("BipedalWalker" | "BipedalWalkerHardcore", _)) => &[
-                ("steps", "2_000_000"),
-                ("n_envs", "16"),
-                ("a2c.n_steps", "8"),
-                ("a2c.gae_lambda", "0.9"),
-                ("a2c.ent_coef", "0.0"),
-                ("policy.hidden", "[64, 64]"),
-            ],
-            Some(("LunarLander" | "LunarLanderContinuous", _)) => &[
-                ("steps", "1_000_000"),
-                ("n_envs", "16"),
-                ("a2c.ent_coef", "0.0"),
-                ("policy.hidden", "[64, 64]"),
-            ],
-            // MuJoCo. An entropy bonus with normalised rewards lets the deviation of continuous actions run away there.
-            _ => &[
-                ("steps", "1_000_000"),
-                ("n_envs", "16"),
-                ("a2c.ent_coef", "0.0"),
-                ("policy.hidden", "[64, 64]"),
-            ],
-        },
+        "BipedalWalker" | "BipedalWalkerHardcore" => &[
+            ("n_envs", "16"),
+            ("a2c.n_steps", "8"),
+            ("a2c.gae_lambda", "0.9"),
+            ("a2c.ent_coef", "0.0"),
+        ],
+        // An entropy bonus with normalised rewards lets the deviation of continuous actions run away on MuJoCo tasks.
+        _ => &[("n_envs", "16"), ("a2c.ent_coef", "0.0")],
+    }
+}
+
+fn ppo(family: &str) -> Pairs {
+    match family {
+        "CartPole" | "Acrobot" | "MountainCar" | "MountainCarContinuous" | "Pendulum" => &[
+            ("n_envs", "8"),
+            ("ppo.n_steps", "128"),
+            ("ppo.batch_size", "256"),
+            ("ppo.learning_rate", "1e-3"),
+            ("ppo.learning_rate_schedule", "linear"),
+        ],
+        "BipedalWalker" | "BipedalWalkerHardcore" | "LunarLander" | "LunarLanderContinuous" => &[
+            ("n_envs", "4"),
+            ("ppo.n_steps", "1600"),
+            ("ppo.batch_size", "256"),
+            ("ppo.learning_rate_schedule", "linear"),
+        ],
+        _ => &[("n_envs", "1"), ("ppo.learning_rate_schedule", "linear")],
     }
 }

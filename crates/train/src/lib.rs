@@ -24,6 +24,6 @@ pub use evaluate::{Evaluation, evaluate};
 pub use outcome::{Progress, RunEnd, RunError, RunResult};
 pub use policy_file::Policy;
 pub use run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT, Run};
-pub use settings::{Algorithm, Assignment, Preset, RunSettings};
+pub use settings::{Assignment, Preset, RunSettings};
 pub use trainer::{Counters, SavedTrainer, TrainError, Trainer};
 pub use watch::watch;

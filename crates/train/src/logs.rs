@@ -182,7 +182,7 @@ fn metrics(
 ) -> Vec<(String, Option<f64>)> {
     let counters = &trainer.counters;
     let insight = trainer.hyper.insight();
-    let stats = trainer.stats;
+    let stats = trainer.method.stats();
     let log_std = trainer.policy.log_std();
     let std =
         (!log_std.is_empty()).then(|| log_std.iter().map(|x| f64::from(x.exp())).sum::<f64>() / log_std.len() as f64);
@@ -202,10 +202,7 @@ fn metrics(
         ),
         ("eval/best_mean_reward".to_string(), best),
         ("train/n_updates".to_string(), Some(counters.updates as f64)),
-        (
-            "train/learning_rate".to_string(),
-            Some(trainer.method.settings.learning_rate),
-        ),
+        ("train/learning_rate".to_string(), Some(trainer.method.learning_rate())),
         ("train/policy_loss".to_string(), float(stats.policy_loss)),
         ("train/value_loss".to_string(), float(stats.value_loss)),
         ("train/entropy_loss".to_string(), float(-stats.entropy)),
@@ -214,6 +211,9 @@ fn metrics(
             "train/explained_variance".to_string(),
             trainer.rollout.explained_variance().map(f64::from),
         ),
+        ("train/approx_kl".to_string(), stats.approx_kl.map(f64::from)),
+        ("train/clip_fraction".to_string(), stats.clip_fraction.map(f64::from)),
+        ("train/trust_scale".to_string(), stats.trust_scale.map(f64::from)),
         ("train/std".to_string(), std),
         ("hyper/epsilon".to_string(), float(insight.epsilon)),
         ("hyper/decisions".to_string(), Some(insight.decisions as f64)),

@@ -223,6 +223,7 @@ impl Run {
         let crosses = |every: u64, before: u64, now: u64| every > 0 && now / every > before / every;
 
         let (mut reported, mut checkpointed) = (self.started, self.started);
+        let mut iterations = 0u64;
         while !self.trainer.is_finished() {
             let before = self.trainer.counters.steps;
             self.trainer.iterate().map_err(|error| self.stopped_by(&error))?;
@@ -239,7 +240,9 @@ impl Run {
                 self.logs
                     .metrics(&self.trainer, self.wall_seconds(), evaluation.as_ref(), self.best)?;
             }
-            if self.trainer.counters.updates.is_multiple_of(16) && reported.elapsed().as_secs_f64() > REPORT_EVERY {
+            iterations += 1;
+            let is_time_to_look = iterations.is_multiple_of(16) || self.trainer.rollout.batch_size() > 1000;
+            if is_time_to_look && reported.elapsed().as_secs_f64() > REPORT_EVERY {
                 observe(&self.progress());
                 reported = Instant::now();
             }
@@ -322,14 +325,14 @@ impl Run {
         let (trainer, counters) = (&self.trainer, &self.trainer.counters);
         let steps_per_second =
             (counters.steps - self.steps_before) as f64 / self.started.elapsed().as_secs_f64().max(1e-9);
-        let total_steps = self.config.total_updates() * self.config.rollout_steps();
+        let total_steps = self.config.rollouts() * self.config.rollout_steps();
         let insight = trainer.hyper.insight();
         let names = trainer.hyper.space().axes().iter().map(|axis| axis.name.as_str());
         Progress {
             steps: counters.steps,
             total_steps,
             steps_per_second,
-            seconds_left: (total_steps - counters.steps) as f64 / steps_per_second.max(1e-9),
+            seconds_left: total_steps.saturating_sub(counters.steps) as f64 / steps_per_second.max(1e-9),
             mean_return: counters.mean_return(),
             best_evaluation: self.best,
             hyperparameters: names.zip(trainer.hyper.values().iter().copied()).collect(),

@@ -1,15 +1,8 @@
 //! The settings of a run itself, and how a user assigns any setting.
 
 use epgt_hyper::Scheduler;
+use epgt_pg::Algorithm;
 use epgt_settings::{choice, settings};
-
-choice! {
-    /// The policy-gradient method.
-    pub enum Algorithm {
-        /// Advantage actor-critic.
-        A2c = "a2c",
-    }
-}
 
 choice! {
     /// A named set of hyper-agent settings that the user's own are laid upon.

@@ -2,8 +2,8 @@
 //!
 //! 1. Environment phase: the policy acts T steps in each of N environments.
 //! 2. What the rollout earned is the hyper-agent's credit for the updates before it.
-//! 3. Update phase: the hyper-agent looks at the training context and picks hyperparameters; the policy-gradient method
-//!    makes one update with them.
+//! 3. Update phase: before every update step the hyper-agent looks at the training context and picks hyperparameters; the
+//!    policy-gradient method makes the step with them.
 //!
 //! A [`Trainer`] knows nothing of files, signals or displays; [`Run`](crate::Run) owns those.
 
@@ -12,9 +12,9 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use epgt_envs::{EnvError, Normalizer, VecEnv};
-use epgt_hyper::{HyperAgent, Outcome, SavedAgent, TrainingContext};
-use epgt_nn::{Parameters, RmsProp};
-use epgt_pg::{A2c, ActorCritic, NotFinite, Rollout, UpdateStats, collect};
+use epgt_hyper::{HyperAgent, Outcome, Plan, SavedAgent, TrainingContext};
+use epgt_nn::Parameters;
+use epgt_pg::{ActorCritic, Method, NotFinite, Phase, Rollout, SavedMethod, collect};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -108,15 +108,17 @@ pub struct Trainer {
     pub rollout: Rollout,
     /// How far training has come.
     pub counters: Counters,
-    /// What the last update did.
-    pub stats: UpdateStats,
     /// The policy-gradient method.
-    pub method: A2c,
+    pub method: Method,
     envs: VecEnv,
     rng: Pcg64,
     /// The method's index of each scheduled hyperparameter.
     scheduled: Vec<usize>,
-    total_updates: u64,
+    /// The budget in environment steps.
+    steps: u64,
+    /// Environment steps at which the last update phase will have begun, and the most rows that its last update can take:
+    /// together they say when training is at its last update.
+    end: (u64, u64),
     gamma: f32,
     normalizes_rewards: bool,
 }
@@ -125,7 +127,7 @@ pub struct Trainer {
 #[derive(Serialize, Deserialize)]
 pub struct SavedTrainer<'a> {
     parameters: Cow<'a, Parameters>,
-    optimiser: Cow<'a, RmsProp>,
+    method: SavedMethod<'a>,
     normalizer: Cow<'a, Normalizer>,
     hyper: SavedAgent<'a>,
     environments: Vec<u8>,
@@ -149,30 +151,37 @@ impl Trainer {
         let (observation, action) = (envs.observation_space().size(), envs.action_space().clone());
         let mut init = Pcg64::for_purpose(run.seed, "initialisation", 0);
         let policy = ActorCritic::new(&config.policy, observation, &action, &mut init);
-        let gamma = config.a2c.gamma;
+        let gamma = config.method.gamma();
         let normalizes = (run.normalize_observations, run.normalize_rewards);
-        Ok(Self {
-            method: A2c::new(config.a2c, &policy),
+        let plan = Plan {
+            total_updates: config.total_updates(),
+            updates_per_rollout: config.method.updates_per_rollout(run.n_envs),
+            decides_once_per_rollout: config.schedules_rollouts(),
+        };
+        let mut trainer = Self {
+            method: Method::new(&config.method, &policy, run.seed),
             normalizer: Normalizer::new(observation, run.n_envs, normalizes.0, normalizes.1, gamma),
             hyper: HyperAgent::new(
                 run.scheduler,
                 config.hyper.clone(),
                 space,
                 policy.params.shapes(),
-                config.total_updates(),
+                plan,
                 run.seed,
             ),
-            rollout: Rollout::new(config.a2c.n_steps, run.n_envs, observation, action.size()),
+            rollout: Rollout::new(config.method.n_steps(), run.n_envs, observation, action.size()),
             counters: Counters::default(),
-            stats: UpdateStats::default(),
             envs,
             rng: Pcg64::for_purpose(run.seed, "actions", 0),
             scheduled,
-            total_updates: config.total_updates(),
+            steps: run.steps,
+            end: config.end()?,
             gamma: gamma as f32,
             normalizes_rewards: run.normalize_rewards,
             policy,
-        })
+        };
+        trainer.apply_hyper_action();
+        Ok(trainer)
     }
 
     /// Lets up to `threads` threads step the environments, where they are slow enough for that to pay. Results do not depend on
@@ -181,13 +190,14 @@ impl Trainer {
         self.envs.use_threads(threads);
     }
 
-    /// Whether the budget is spent.
+    /// Whether the budget is spent: the next rollout does not fit into it.
     pub fn is_finished(&self) -> bool {
-        self.counters.updates >= self.total_updates
+        self.counters.steps + (self.method.n_steps() * self.rollout.n) as u64 > self.steps
     }
 
-    /// One environment phase and the update that follows it.
+    /// One environment phase and the update phase that follows it.
     pub fn iterate(&mut self) -> Result<(), TrainError> {
+        self.rollout.set_steps(self.method.n_steps());
         collect(
             &mut self.rollout,
             &mut self.envs,
@@ -198,24 +208,44 @@ impl Trainer {
         self.count_episodes();
         self.hyper.reward(&self.outcome());
 
-        let update = self.counters.updates;
-        let context = TrainingContext {
-            update,
-            progress: update as f64 / (self.total_updates - 1).max(1) as f64,
-            parameters: &self.policy.params,
-        };
-        let values = self.hyper.choose(&context);
-        for (&index, &value) in self.scheduled.iter().zip(values) {
-            self.method.set(index, value);
+        let remaining = 1.0 - self.counters.steps as f64 / self.steps as f64;
+        self.method.set_remaining(remaining);
+        loop {
+            let context = TrainingContext {
+                update: self.counters.updates,
+                progress: self.progress(),
+                parameters: &self.policy.params,
+            };
+            self.hyper.choose(&context);
+            self.apply_hyper_action();
+            if let Some(sentence) = self.hyper.not_finite() {
+                return Err(TrainError::HyperAgentDiverged(sentence));
+            }
+            let phase = self.method.step(&mut self.policy, &mut self.rollout)?;
+            self.counters.updates += 1;
+            if phase == Phase::Over {
+                break;
+            }
         }
-        if let Some(sentence) = self.hyper.not_finite() {
-            return Err(TrainError::HyperAgentDiverged(sentence));
-        }
-        self.stats = self.method.update(&mut self.policy, &mut self.rollout)?;
-
-        self.counters.updates += 1;
         self.counters.steps += self.rollout.batch_size() as u64;
         Ok(())
+    }
+
+    /// Gives the hyper-agent's values to the method.
+    fn apply_hyper_action(&mut self) {
+        for (&index, &value) in self.scheduled.iter().zip(self.hyper.values()) {
+            self.method.set(index, value);
+        }
+    }
+
+    /// Share of the training that is done: 0 at the first update step, 1 at the last. Counted in rows that updates have been
+    /// through, over all epochs, because the number of update steps is not known beforehand when minibatches are scheduled.
+    fn progress(&self) -> f64 {
+        let epochs = self.method.epochs() as u64;
+        let done = self.counters.steps * epochs + self.method.rows_done();
+        let rows = self.rollout.batch_size() as u64;
+        let last = (self.end.0 + rows) * epochs - self.end.1.min(rows);
+        (done as f64 / last.max(1) as f64).min(1.0)
     }
 
     /// What the rollout earned, in raw reward. The discount is the configured one even while gamma is scheduled:
@@ -246,7 +276,7 @@ impl Trainer {
     pub fn save(&self) -> SavedTrainer<'_> {
         SavedTrainer {
             parameters: Cow::Borrowed(&self.policy.params),
-            optimiser: Cow::Borrowed(&self.method.optimiser),
+            method: self.method.save(),
             normalizer: Cow::Borrowed(&self.normalizer),
             hyper: self.hyper.save(),
             environments: self.envs.save(),
@@ -267,7 +297,8 @@ impl Trainer {
         self.envs
             .restore(&saved.environments)
             .map_err(|error| error.to_string())?;
-        self.method.optimiser = saved.optimiser.into_owned();
+        self.method.restore(saved.method)?;
+        self.apply_hyper_action();
         self.normalizer = saved.normalizer.into_owned();
         self.rollout.resume_from(&saved.observations);
         self.rng = saved.rng;

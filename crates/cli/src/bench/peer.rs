@@ -1,4 +1,4 @@
-//! Stable-Baselines3 as a peer: its A2C with our settings, in a virtual environment that is made at the first use.
+//! Stable-Baselines3 as a peer: its A2C or PPO with our settings, in a virtual environment that is made at the first use.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -72,8 +72,9 @@ impl Peer {
 
     /// Trains with the settings of a configuration for so many steps after a first rollout and update, which are not counted.
     pub fn measure(&self, config: &Config, steps: u64) -> Result<Cost, String> {
-        let (run, policy, a2c) = (&config.run, &config.policy, &config.a2c);
-        let settings = json!({
+        let (run, policy) = (&config.run, &config.policy);
+        let mut settings = json!({
+            "algo": run.algo.name(),
             "task": run.task,
             "steps": steps,
             "n_envs": run.n_envs,
@@ -83,17 +84,11 @@ impl Peer {
             "hidden": policy.hidden,
             "activation": policy.activation.name(),
             "log_std_init": policy.log_std_init,
-            "n_steps": a2c.n_steps,
-            "learning_rate": a2c.learning_rate,
-            "gamma": a2c.gamma,
-            "gae_lambda": a2c.gae_lambda,
-            "ent_coef": a2c.ent_coef,
-            "vf_coef": a2c.vf_coef,
-            "max_grad_norm": a2c.max_grad_norm,
-            "rms_prop_decay": a2c.rms_prop_decay,
-            "rms_prop_eps": a2c.rms_prop_eps,
-            "normalize_advantage": a2c.normalize_advantage,
         });
+        // Numbers, words and truth values are written in TOML as in JSON.
+        for entry in config.method.entries() {
+            settings[entry.key] = serde_json::from_str(&entry.value).unwrap_or_default();
+        }
         let mut command = Command::new(&self.python);
         command.args(["-c", SCRIPT, "train", &settings.to_string()]);
         super::answer(&mut command, "measuring Stable-Baselines3 failed")

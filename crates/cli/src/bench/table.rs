@@ -93,7 +93,7 @@ impl Report {
             version: env!("CARGO_PKG_VERSION"),
             task: config.run.task.clone(),
             algo: config.run.algo.name(),
-            n_steps: config.a2c.n_steps,
+            n_steps: config.method.n_steps(),
             steps: config.run.steps,
             peer_steps: peer.map(|peer| peer.steps),
             peer_versions: peer.map(|peer| peer.versions.clone()),

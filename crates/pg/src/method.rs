@@ -1,0 +1,245 @@
+//! The policy-gradient methods behind one face: what a trainer needs of any of them.
+//!
+//! A rollout is followed by an update phase of one or more update steps; before each, the hyper-agent may change what can be
+//! scheduled. A new method is a file of its own and a variant here.
+
+use std::borrow::Cow;
+
+use epgt_nn::{Adam, RmsProp};
+use epgt_rng::Pcg64;
+use epgt_settings::{Entry, Settings};
+use serde::{Deserialize, Serialize};
+
+use crate::{A2c, A2cSettings, ActorCritic, NotFinite, Phase, Ppo, PpoSettings, Rollout, Schedulable, UpdateStats};
+
+epgt_settings::choice! {
+    /// The policy-gradient method.
+    pub enum Algorithm {
+        /// Advantage actor-critic: one update per short rollout.
+        A2c = "a2c",
+        /// Proximal policy optimisation: several epochs of minibatches per long rollout.
+        Ppo = "ppo",
+    }
+}
+
+/// The settings of the chosen method.
+///
+/// ```
+/// use epgt_pg::{Algorithm, MethodSettings};
+/// let mut settings = MethodSettings::of(Algorithm::Ppo);
+/// settings.assign("gamma", "0.9")?;
+/// assert_eq!(settings.gamma(), 0.9);
+/// assert_eq!(settings.updates_per_rollout(1), 320);
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MethodSettings {
+    /// Of A2C.
+    A2c(A2cSettings),
+    /// Of PPO.
+    Ppo(PpoSettings),
+}
+
+impl MethodSettings {
+    /// The defaults of a method.
+    pub fn of(algorithm: Algorithm) -> Self {
+        match algorithm {
+            Algorithm::A2c => Self::A2c(A2cSettings::default()),
+            Algorithm::Ppo => Self::Ppo(PpoSettings::default()),
+        }
+    }
+
+    /// Which method it is.
+    pub fn algorithm(&self) -> Algorithm {
+        match self {
+            Self::A2c(_) => Algorithm::A2c,
+            Self::Ppo(_) => Algorithm::Ppo,
+        }
+    }
+
+    /// Every setting with its current value.
+    pub fn entries(&self) -> Vec<Entry> {
+        match self {
+            Self::A2c(settings) => settings.entries(),
+            Self::Ppo(settings) => settings.entries(),
+        }
+    }
+
+    /// Sets one setting from its text.
+    pub fn assign(&mut self, key: &str, value: &str) -> Result<(), String> {
+        match self {
+            Self::A2c(settings) => settings.assign(key, value),
+            Self::Ppo(settings) => settings.assign(key, value),
+        }
+    }
+
+    /// Refuses what the method cannot work with, in one sentence.
+    pub fn validate(&self) -> Result<(), String> {
+        match self {
+            Self::A2c(settings) => settings.validate(),
+            Self::Ppo(settings) => settings.validate(),
+        }
+    }
+
+    /// What can be scheduled.
+    pub fn schedulable(&self) -> &dyn Schedulable {
+        match self {
+            Self::A2c(settings) => settings,
+            Self::Ppo(settings) => settings,
+        }
+    }
+
+    /// Steps T of every environment in a rollout.
+    pub fn n_steps(&self) -> usize {
+        match self {
+            Self::A2c(settings) => settings.n_steps,
+            Self::Ppo(settings) => settings.n_steps,
+        }
+    }
+
+    /// The discount factor.
+    pub fn gamma(&self) -> f64 {
+        match self {
+            Self::A2c(settings) => settings.gamma,
+            Self::Ppo(settings) => settings.gamma,
+        }
+    }
+
+    /// Rows of an update step; `None` for the whole rollout.
+    pub fn minibatch(&self) -> Option<u64> {
+        match self {
+            Self::A2c(_) => None,
+            Self::Ppo(settings) => Some(settings.batch_size as u64),
+        }
+    }
+
+    /// Policy update steps U that follow a rollout of `n` environments.
+    pub fn updates_per_rollout(&self, n: usize) -> u64 {
+        match self {
+            Self::A2c(_) => 1,
+            Self::Ppo(settings) => {
+                let minibatches = settings.n_steps.saturating_mul(n).div_ceil(settings.batch_size.max(1));
+                settings.n_epochs.saturating_mul(minibatches) as u64
+            }
+        }
+    }
+}
+
+/// A method at work: its settings and the state of its optimiser.
+#[derive(Clone)]
+pub enum Method {
+    /// Advantage actor-critic and what its last update did.
+    A2c(Box<A2c>, UpdateStats),
+    /// Proximal policy optimisation.
+    Ppo(Box<Ppo>),
+}
+
+/// A method's part of a checkpoint; it borrows while saving.
+#[derive(Serialize, Deserialize)]
+pub enum SavedMethod<'a> {
+    /// RMSprop's state.
+    A2c(Cow<'a, RmsProp>),
+    /// Adam's state, and the generator of the minibatches.
+    Ppo(Cow<'a, Adam>, Pcg64),
+}
+
+impl Method {
+    /// A method for one agent; `seed` determines what is random in it. The settings must be valid.
+    pub fn new(settings: &MethodSettings, agent: &ActorCritic, seed: u64) -> Self {
+        match *settings {
+            MethodSettings::A2c(settings) => Self::A2c(Box::new(A2c::new(settings, agent)), UpdateStats::default()),
+            MethodSettings::Ppo(settings) => {
+                let rng = Pcg64::for_purpose(seed, "minibatches", 0);
+                Self::Ppo(Box::new(Ppo::new(settings, agent, rng)))
+            }
+        }
+    }
+
+    /// Sets what can be scheduled, by its index in [`Schedulable::hyperparameters`].
+    pub fn set(&mut self, index: usize, value: f64) {
+        match self {
+            Self::A2c(a2c, _) => a2c.settings.set(index, value),
+            Self::Ppo(ppo) => ppo.settings.set(index, value),
+        }
+    }
+
+    /// Steps T of the next rollout.
+    pub fn n_steps(&self) -> usize {
+        match self {
+            Self::A2c(a2c, _) => a2c.settings.n_steps,
+            Self::Ppo(ppo) => ppo.settings.n_steps,
+        }
+    }
+
+    /// Passes over the rollout in the next update phase.
+    pub fn epochs(&self) -> usize {
+        match self {
+            Self::A2c(..) => 1,
+            Self::Ppo(ppo) => ppo.settings.n_epochs,
+        }
+    }
+
+    /// The step size in force: what was set times its schedule.
+    pub fn learning_rate(&self) -> f64 {
+        match self {
+            Self::A2c(a2c, _) => a2c.learning_rate(),
+            Self::Ppo(ppo) => ppo.learning_rate(),
+        }
+    }
+
+    /// What the last update phase did.
+    pub fn stats(&self) -> UpdateStats {
+        match self {
+            Self::A2c(_, stats) => *stats,
+            Self::Ppo(ppo) => ppo.stats(),
+        }
+    }
+
+    /// Says how much of the training is left, for the schedules.
+    pub fn set_remaining(&mut self, remaining: f64) {
+        match self {
+            Self::A2c(a2c, _) => a2c.remaining = remaining,
+            Self::Ppo(ppo) => ppo.remaining = remaining,
+        }
+    }
+
+    /// Rows of the rollout that the current update phase has been through; 0 between two phases.
+    pub fn rows_done(&self) -> u64 {
+        match self {
+            Self::A2c(..) => 0,
+            Self::Ppo(ppo) => ppo.rows_done(),
+        }
+    }
+
+    /// One policy update step on the rollout; says whether the phase goes on.
+    pub fn step(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<Phase, NotFinite> {
+        match self {
+            Self::A2c(a2c, stats) => {
+                *stats = a2c.update(agent, rollout)?;
+                Ok(Phase::Over)
+            }
+            Self::Ppo(ppo) => ppo.step(agent, rollout),
+        }
+    }
+
+    /// What a checkpoint must hold; only between two update phases.
+    pub fn save(&self) -> SavedMethod<'_> {
+        match self {
+            Self::A2c(a2c, _) => SavedMethod::A2c(Cow::Borrowed(&a2c.optimiser)),
+            Self::Ppo(ppo) => SavedMethod::Ppo(Cow::Borrowed(&ppo.optimiser), ppo.rng.clone()),
+        }
+    }
+
+    /// Goes on from a checkpoint of the same method.
+    pub fn restore(&mut self, saved: SavedMethod<'_>) -> Result<(), String> {
+        match (self, saved) {
+            (Self::A2c(a2c, _), SavedMethod::A2c(optimiser)) => a2c.optimiser = optimiser.into_owned(),
+            (Self::Ppo(ppo), SavedMethod::Ppo(optimiser, rng)) => {
+                ppo.optimiser = optimiser.into_owned();
+                ppo.rng = rng;
+            }
+            _ => return Err("the checkpoint was made with another method".to_string()),
+        }
+        Ok(())
+    }
+}

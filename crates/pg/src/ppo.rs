@@ -1,0 +1,388 @@
+//! Proximal policy optimisation (PPO), top to bottom.
+//!
+//! A rollout gives several epochs of minibatches, one optimiser step each:
+//!
+//! 1. an epoch is a random order of the T * N steps; a minibatch is the next `batch_size` of them, or what is left;
+//! 2. advantages and value targets by GAE, made again whenever gamma or lambda has changed;
+//! 3. one forward pass of both networks over the minibatch, its advantages shifted and scaled to mean 0 and deviation 1;
+//! 4. loss = clipped surrogate + `vf_coef` * clipped value loss - `ent_coef` * mean(H) ([`losses`]);
+//! 5. one backward pass, the gradient clipped to `max_grad_norm` as a whole, one Adam step.
+//!
+//! So every hyperparameter but the rollout's length and the number of epochs can change from one step to the next, which is
+//! what [`Ppo::step`] is for. Details that matter: the value loss has no factor 1/2 (as in Stable-Baselines3; where it
+//! has one, as in CleanRL, halve `vf_coef` to compare); Adam's epsilon is 1e-5; the statistics that value targets are clipped
+//! against are those of the policy that acted; with `target_kl` the phase ends *before* the step that would go too far. A
+//! gradient that is not finite never reaches the parameters.
+
+use epgt_nn::Adam;
+use epgt_rng::Pcg64;
+
+use crate::hyperparameter::{
+    ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable, VF_COEF, schedulable,
+};
+use crate::hyperparameter::{Effect, Kind};
+use crate::update::{self, Workspace, finite};
+use crate::{ActorCritic, Hyperparameter, NotFinite, Phase, Rollout, Schedule, UpdateStats, losses};
+
+epgt_settings::settings! {
+    /// Settings of PPO, in Stable-Baselines3's words.
+    #[derive(Copy)]
+    pub struct PpoSettings {
+        /// Steps that every environment takes before an update phase.
+        @ "T"
+        pub n_steps: usize = 2048;
+        /// Steps in a minibatch; the last one of an epoch may be smaller.
+        @ "b"
+        pub batch_size: usize = 64;
+        /// Passes over the rollout in an update phase.
+        pub n_epochs: usize = 10;
+        /// Step size of Adam.
+        @ "\\alpha"
+        pub learning_rate: f64 = 3e-4;
+        /// How the learning rate changes over training.
+        pub learning_rate_schedule: Schedule = Schedule::Constant;
+        /// How far the probability of an action may move before its gradient is cut off, as a share.
+        @ "\\epsilon"
+        pub clip_range: f64 = 0.2;
+        /// How far a value may move before its gradient is cut off, in units of the (normalised) return; 0 turns it off.
+        /// Without reward normalisation this depends on the scale of the rewards: use 0 there.
+        pub clip_range_vf: f64 = 0.2;
+        /// How both clip ranges change over training.
+        pub clip_schedule: Schedule = Schedule::Constant;
+        /// Discount factor.
+        @ "\\gamma"
+        pub gamma: f64 = 0.99;
+        /// Bias-variance trade-off of generalised advantage estimation: 0 trusts the value network, 1 trusts the rewards seen.
+        @ "\\lambda"
+        pub gae_lambda: f64 = 0.95;
+        /// Whether the advantages of each minibatch are shifted and scaled to mean 0 and deviation 1.
+        pub normalize_advantage: bool = true;
+        /// Weight of the entropy bonus.
+        pub ent_coef: f64 = 0.0;
+        /// Weight of the value loss.
+        pub vf_coef: f64 = 0.5;
+        /// The gradient of all weights together is scaled down to this norm.
+        pub max_grad_norm: f64 = 0.5;
+        /// Ends an update phase early when the estimated divergence from the policy that acted exceeds 1.5 times this; auto is
+        /// never.
+        pub target_kl: Option<f64> = None;
+        /// Decay of Adam's running mean of gradients.
+        pub adam_beta1: f64 = 0.9;
+        /// Decay of Adam's running mean of squared gradients.
+        pub adam_beta2: f64 = 0.999;
+        /// Added to the root of that mean.
+        pub adam_eps: f64 = 1e-5;
+    }
+}
+
+schedulable!(PpoSettings {
+    learning_rate: LEARNING_RATE,
+    batch_size: Hyperparameter {
+        symbol: "b",
+        meaning: "Steps in a minibatch.",
+        kind: Kind::Whole,
+        low: 1.0,
+        grid: "32:64:128",
+        ..Hyperparameter::BLANK
+    },
+    gae_lambda: GAE_LAMBDA,
+    gamma: GAMMA,
+    clip_range: Hyperparameter {
+        symbol: "\\epsilon",
+        meaning: "How far an action's probability may move; a schedule multiplies it.",
+        low: 1e-6,
+        grid: "0.1:0.2:0.3:0.5",
+        from_paper: true,
+        ..Hyperparameter::BLANK
+    },
+    clip_range_vf: Hyperparameter {
+        meaning: "How far a value may move, 0 for as far as it likes; a schedule multiplies it.",
+        grid: "0.1:0.2:0.3",
+        ..Hyperparameter::BLANK
+    },
+    ent_coef: ENT_COEF,
+    vf_coef: VF_COEF,
+    max_grad_norm: MAX_GRAD_NORM,
+    adam_beta1: Hyperparameter {
+        meaning: "Decay of Adam's running mean of gradients.",
+        high: 0.999_999,
+        grid: "0.8:0.9:0.95",
+        ..Hyperparameter::BLANK
+    },
+    adam_beta2: Hyperparameter {
+        meaning: "Decay of Adam's running mean of squared gradients.",
+        high: 0.999_999,
+        grid: "0.99:0.999",
+        ..Hyperparameter::BLANK
+    },
+    n_epochs: Hyperparameter {
+        meaning: "Passes over the rollout in an update phase.",
+        kind: Kind::Whole,
+        effect: Effect::Rollout,
+        low: 1.0,
+        grid: "5:10:20",
+        ..Hyperparameter::BLANK
+    },
+    n_steps: Hyperparameter {
+        grid: "1024:2048:4096",
+        ..N_STEPS
+    },
+});
+
+impl PpoSettings {
+    /// Refuses what PPO cannot work with, in one sentence.
+    ///
+    /// ```
+    /// use epgt_pg::PpoSettings;
+    /// let settings = PpoSettings { batch_size: 0, ..Default::default() };
+    /// assert!(settings.validate().unwrap_err().contains("batch_size = 0"));
+    /// ```
+    pub fn validate(&self) -> Result<(), String> {
+        self.validate_hyperparameters()?;
+        let positive = [
+            ("adam_eps", self.adam_eps, "1e-5"),
+            ("target_kl", self.target_kl.unwrap_or(1.0), "0.01"),
+        ];
+        for (name, value, such_as) in positive {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(format!(
+                    "{name} = {value} cannot be used: a small positive number is wanted, such as {such_as}"
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// PPO: its current settings, the optimiser's state and where it is in the update phase.
+///
+/// A checkpoint is made between two phases and keeps `optimiser` and `rng`; the scheduled settings are the hyper-agent's.
+///
+/// ```
+/// use epgt_envs::{Normalizer, VecEnv};
+/// use epgt_pg::{ActorCritic, Phase, PolicySettings, Ppo, PpoSettings, Rollout, collect};
+/// use epgt_rng::Pcg64;
+/// let mut envs = VecEnv::new(epgt_envs::find("CartPole-v1").unwrap(), 2, 0).unwrap();
+/// let (observation, action) = (envs.observation_space().size(), envs.action_space().clone());
+/// let mut rng = Pcg64::for_purpose(0, "policy", 0);
+/// let mut agent = ActorCritic::new(&PolicySettings::default(), observation, &action, &mut rng);
+/// let settings = PpoSettings { n_steps: 32, batch_size: 16, n_epochs: 3, ..Default::default() };
+/// let mut ppo = Ppo::new(settings, &agent, Pcg64::for_purpose(0, "minibatches", 0));
+/// let mut rollout = Rollout::new(32, 2, observation, action.size());
+/// let mut normalizer = Normalizer::new(observation, 2, true, true, settings.gamma);
+/// collect(&mut rollout, &mut envs, &mut normalizer, &mut agent, &mut rng).unwrap();
+/// let mut steps = 1;
+/// while ppo.step(&mut agent, &mut rollout).unwrap() == Phase::GoesOn {
+///     steps += 1;
+/// }
+/// assert_eq!(steps, 3 * 2 * 32 / 16);
+/// ```
+#[derive(Clone)]
+pub struct Ppo {
+    /// Current settings; the schedulable ones take effect at the next step or rollout.
+    pub settings: PpoSettings,
+    /// Share of the training that is left, which a linear schedule multiplies by.
+    pub remaining: f64,
+    /// Adam's running means.
+    pub optimiser: Adam,
+    /// The order of the minibatches.
+    pub rng: Pcg64,
+    /// Where the update phase is; none between two.
+    phase: Option<Progress>,
+    /// The epoch's order of the rollout's steps.
+    order: Vec<u32>,
+    minibatch: Minibatch,
+    work: Workspace,
+    stats: UpdateStats,
+}
+
+/// A place in an update phase.
+#[derive(Clone, Debug)]
+struct Progress {
+    /// Epochs of this phase, as set when it began, and those that are done.
+    epochs: usize,
+    epoch: usize,
+    /// Steps of the current epoch that are done.
+    position: usize,
+    /// Optimiser steps that are done.
+    steps: usize,
+    /// The gamma and lambda that the rollout's advantages were made with.
+    credited: Option<(f64, f64)>,
+}
+
+/// The rows of a minibatch, gathered so that the networks see them contiguously.
+#[derive(Clone, Debug, Default)]
+struct Minibatch {
+    observations: Vec<f32>,
+    actions: Vec<f32>,
+    log_probs: Vec<f32>,
+    values: Vec<f32>,
+    advantages: Vec<f32>,
+    returns: Vec<f32>,
+}
+
+impl Minibatch {
+    fn gather(&mut self, rollout: &Rollout, rows: &[u32]) {
+        let observation = rollout.batch_observations().len() / rollout.batch_size();
+        let action = rollout.actions.len() / rollout.batch_size();
+        gather_rows(&rollout.observations, observation, rows, &mut self.observations);
+        gather_rows(&rollout.actions, action, rows, &mut self.actions);
+        let numbers = [
+            (&rollout.log_probs, &mut self.log_probs),
+            (&rollout.values, &mut self.values),
+            (&rollout.advantages, &mut self.advantages),
+            (&rollout.returns, &mut self.returns),
+        ];
+        for (from, to) in numbers {
+            to.clear();
+            to.extend(rows.iter().map(|&row| from[row as usize]));
+        }
+    }
+}
+
+fn gather_rows(from: &[f32], width: usize, rows: &[u32], to: &mut Vec<f32>) {
+    to.clear();
+    for &row in rows {
+        to.extend_from_slice(&from[row as usize * width..][..width]);
+    }
+}
+
+impl Ppo {
+    /// PPO for one agent. The settings must be valid ([`PpoSettings::validate`]).
+    pub fn new(settings: PpoSettings, agent: &ActorCritic, rng: Pcg64) -> Self {
+        let (beta1, beta2) = (settings.adam_beta1 as f32, settings.adam_beta2 as f32);
+        Self {
+            settings,
+            remaining: 1.0,
+            optimiser: Adam::new(agent.params.len(), beta1, beta2, settings.adam_eps as f32),
+            rng,
+            phase: None,
+            order: Vec::new(),
+            minibatch: Minibatch::default(),
+            work: Workspace::default(),
+            stats: UpdateStats::default(),
+        }
+    }
+
+    /// The step size of the next update: the setting times its schedule.
+    pub fn learning_rate(&self) -> f64 {
+        self.settings.learning_rate * self.settings.learning_rate_schedule.share(self.remaining)
+    }
+
+    /// What the steps of the current or last phase did, as means.
+    pub fn stats(&self) -> UpdateStats {
+        self.stats
+    }
+
+    /// Rows of the rollout that the current phase has been through, over all its epochs.
+    pub fn rows_done(&self) -> u64 {
+        let done = |phase: &Progress| phase.epoch * self.order.len() + phase.position;
+        self.phase.as_ref().map_or(0, done) as u64
+    }
+
+    /// One policy update step: the next minibatch of the rollout that `agent` has collected. The first step after a phase
+    /// was over begins a new one.
+    ///
+    /// Afterwards `agent.params` holds the clipped gradient of this step.
+    pub fn step(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<Phase, NotFinite> {
+        let mut phase = match self.phase.take() {
+            Some(phase) => phase,
+            None => {
+                self.stats = UpdateStats::default();
+                self.shuffle(rollout.batch_size());
+                Progress {
+                    epochs: self.settings.n_epochs,
+                    epoch: 0,
+                    position: 0,
+                    steps: 0,
+                    credited: None,
+                }
+            }
+        };
+        let settings = &self.settings;
+        let discount = (settings.gamma, settings.gae_lambda);
+        if phase.credited != Some(discount) {
+            rollout.compute_advantages(discount.0 as f32, discount.1 as f32);
+            phase.credited = Some(discount);
+        }
+        let rows = &self.order[phase.position..];
+        let rows = &rows[..settings.batch_size.min(rows.len())];
+        self.minibatch.gather(rollout, rows);
+        phase.position += rows.len();
+
+        if !self.descend(agent, phase.steps)? {
+            return Ok(Phase::Over);
+        }
+        phase.steps += 1;
+        if phase.position == self.order.len() {
+            phase.epoch += 1;
+            phase.position = 0;
+            if phase.epoch == phase.epochs {
+                return Ok(Phase::Over);
+            }
+            self.shuffle(rollout.batch_size());
+        }
+        self.phase = Some(phase);
+        Ok(Phase::GoesOn)
+    }
+
+    /// One optimiser step on the gathered minibatch; false if the policy has moved too far for it.
+    fn descend(&mut self, agent: &mut ActorCritic, steps_before: usize) -> Result<bool, NotFinite> {
+        let (settings, batch, work) = (&self.settings, &mut self.minibatch, &mut self.work);
+        if settings.normalize_advantage {
+            update::normalize(&mut batch.advantages);
+        }
+        work.forward(agent, &batch.observations, &batch.actions);
+
+        let clip_share = settings.clip_schedule.share(self.remaining);
+        let clip_range = (settings.clip_range * clip_share) as f32;
+        let clip_range_vf = (settings.clip_range_vf * clip_share) as f32;
+        let (ent_coef, vf_coef) = (settings.ent_coef as f32, settings.vf_coef as f32);
+        let surrogate = losses::clipped_surrogate(
+            &work.log_probs,
+            &batch.log_probs,
+            &batch.advantages,
+            clip_range,
+            &mut work.log_prob_gradient,
+        );
+        let entropy = losses::entropy_bonus(&work.entropies, ent_coef, &mut work.entropy_gradient);
+        let (values, gradient) = (agent.value.output(), &mut work.value_gradient);
+        let value_loss = match clip_range_vf > 0.0 {
+            true => {
+                losses::clipped_squared_error(values, &batch.values, &batch.returns, clip_range_vf, vf_coef, gradient)
+            }
+            false => losses::squared_error(values, &batch.returns, vf_coef, gradient),
+        };
+        let mut stats = UpdateStats {
+            policy_loss: finite("loss/policy", surrogate.loss)?,
+            value_loss: finite("loss/value", value_loss)?,
+            entropy: finite("loss/entropy", entropy)?,
+            approx_kl: Some(surrogate.approx_kl),
+            clip_fraction: Some(surrogate.clip_fraction),
+            ..Default::default()
+        };
+        if settings
+            .target_kl
+            .is_some_and(|target| f64::from(surrogate.approx_kl) > 1.5 * target)
+        {
+            return Ok(false);
+        }
+        work.backward(agent, &batch.actions)?;
+        stats.grad_norm = update::clip(agent, settings.max_grad_norm)?;
+
+        let learning_rate = self.learning_rate() as f32;
+        self.optimiser.beta1 = self.settings.adam_beta1 as f32;
+        self.optimiser.beta2 = self.settings.adam_beta2 as f32;
+        let (values, gradients) = agent.params.split_mut();
+        self.optimiser.step(values, gradients, learning_rate);
+        self.stats.take_in(&stats, steps_before);
+        Ok(true)
+    }
+
+    /// A fresh random order of the rollout's steps.
+    fn shuffle(&mut self, rows: usize) {
+        self.order.clear();
+        self.order.extend(0..rows as u32);
+        self.rng.shuffle(&mut self.order);
+    }
+}

@@ -1,0 +1,191 @@
+//! What the methods' updates share: from the networks' outputs to a clipped gradient, and what an update reports.
+
+use std::fmt;
+
+use epgt_nn::clip_gradient_norm;
+use serde::Serialize;
+
+use crate::ActorCritic;
+
+epgt_settings::choice! {
+    /// How a base value changes over training. What a hyper-agent chooses is multiplied by the schedule's current share.
+    pub enum Schedule {
+        /// Not at all.
+        Constant = "constant",
+        /// Falls in a straight line to 0 at the end, once per rollout.
+        Linear = "linear",
+    }
+}
+
+impl Schedule {
+    /// What the base value is multiplied by when `remaining` of the training is left (1 at the start).
+    ///
+    /// ```
+    /// use epgt_pg::Schedule;
+    /// assert_eq!((Schedule::Constant.share(0.25), Schedule::Linear.share(0.25)), (1.0, 0.25));
+    /// ```
+    pub fn share(self, remaining: f64) -> f64 {
+        match self {
+            Self::Constant => 1.0,
+            Self::Linear => remaining,
+        }
+    }
+}
+
+/// Whether an update phase goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// Another update step of this rollout follows.
+    GoesOn,
+    /// The next rollout is wanted.
+    Over,
+}
+
+/// What the updates of a phase did, as means over them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct UpdateStats {
+    /// The policy's loss: `-mean(A log pi)`, or PPO's clipped surrogate.
+    pub policy_loss: f32,
+    /// `mean((V - R)^2)`, before `vf_coef`.
+    pub value_loss: f32,
+    /// Mean entropy of the policy.
+    pub entropy: f32,
+    /// Norm of the gradient before clipping.
+    pub grad_norm: f32,
+    /// Estimate of the divergence from the policy that acted; PPO only.
+    pub approx_kl: Option<f32>,
+    /// Share of the steps whose probability ratio was clipped; PPO only.
+    pub clip_fraction: Option<f32>,
+    /// Share of the natural gradient that the trust region let through; ACKTR only.
+    pub trust_scale: Option<f32>,
+}
+
+impl UpdateStats {
+    /// Makes the mean over `before` steps the mean over one more.
+    pub(crate) fn take_in(&mut self, step: &Self, before: usize) {
+        let weight = 1.0 / (before + 1) as f32;
+        let mean = |mean: &mut f32, new: f32| *mean += weight * (new - *mean);
+        mean(&mut self.policy_loss, step.policy_loss);
+        mean(&mut self.value_loss, step.value_loss);
+        mean(&mut self.entropy, step.entropy);
+        mean(&mut self.grad_norm, step.grad_norm);
+        for (old, new) in [
+            (&mut self.approx_kl, step.approx_kl),
+            (&mut self.clip_fraction, step.clip_fraction),
+        ] {
+            if let Some(new) = new {
+                mean(old.get_or_insert(new), new);
+            }
+        }
+    }
+}
+
+/// Training ran into a number that is not finite; the parameters are those of the last good update.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotFinite {
+    /// Where it was first seen: `loss/policy`, `gradient of policy.1.weight`, ...
+    pub place: String,
+}
+
+impl fmt::Display for NotFinite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} is not finite: training has diverged; lower learning_rate, or normalise observations and rewards",
+            self.place
+        )
+    }
+}
+
+impl std::error::Error for NotFinite {}
+
+/// The number, or where it was not one.
+pub(crate) fn finite(place: &str, number: f32) -> Result<f32, NotFinite> {
+    match number.is_finite() {
+        true => Ok(number),
+        false => Err(NotFinite {
+            place: place.to_string(),
+        }),
+    }
+}
+
+/// Buffers between the outputs of a batch and their gradients; they grow to the largest batch and then stay.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Workspace {
+    pub log_probs: Vec<f32>,
+    pub entropies: Vec<f32>,
+    pub log_prob_gradient: Vec<f32>,
+    pub entropy_gradient: Vec<f32>,
+    pub value_gradient: Vec<f32>,
+    policy_gradient: Vec<f32>,
+    log_std_gradient: Vec<f32>,
+}
+
+impl Workspace {
+    /// Runs the networks on a batch; fills `log_probs` of the actions and `entropies`.
+    pub fn forward(&mut self, agent: &mut ActorCritic, observations: &[f32], actions: &[f32]) {
+        let batch = actions.len() / agent.distribution.action_size();
+        for buffer in [
+            &mut self.log_probs,
+            &mut self.entropies,
+            &mut self.log_prob_gradient,
+            &mut self.entropy_gradient,
+            &mut self.value_gradient,
+        ] {
+            buffer.resize(batch, 0.0);
+        }
+        self.policy_gradient.resize(batch * agent.distribution.outputs(), 0.0);
+        self.log_std_gradient.resize(agent.distribution.log_std_size(), 0.0);
+        agent.forward(observations, batch);
+        agent.distribution.evaluate(
+            agent.policy.output(),
+            agent.log_std(),
+            actions,
+            &mut self.log_probs,
+            &mut self.entropies,
+        );
+    }
+
+    /// Pushes the three gradients back into `agent.params`, or names the first tensor whose gradient is not finite.
+    pub fn backward(&mut self, agent: &mut ActorCritic, actions: &[f32]) -> Result<(), NotFinite> {
+        agent.distribution.backward(
+            (agent.policy.output(), agent.log_std()),
+            actions,
+            &self.log_prob_gradient,
+            &self.entropy_gradient,
+            &mut self.policy_gradient,
+            &mut self.log_std_gradient,
+        );
+        agent.backward(&self.policy_gradient, &self.log_std_gradient, &self.value_gradient);
+        match agent.params.first_not_finite_gradient() {
+            None => Ok(()),
+            Some(tensor) => Err(NotFinite {
+                place: format!("gradient of {tensor}"),
+            }),
+        }
+    }
+}
+
+/// Clips the whole gradient; returns its norm before.
+pub(crate) fn clip(agent: &mut ActorCritic, max_norm: f64) -> Result<f32, NotFinite> {
+    let norm = clip_gradient_norm(agent.params.gradients_mut(), max_norm as f32);
+    finite("gradient norm", norm)
+}
+
+/// Shifts and scales to mean 0 and (unbiased) deviation 1, where there are at least two numbers.
+pub(crate) fn normalize(advantages: &mut [f32]) {
+    let count = advantages.len() as f32;
+    if count < 2.0 {
+        return;
+    }
+    let mean = advantages.iter().sum::<f32>() / count;
+    let variance = advantages
+        .iter()
+        .map(|advantage| (advantage - mean).powi(2))
+        .sum::<f32>()
+        / (count - 1.0);
+    let scale = 1.0 / (variance.sqrt() + 1e-8);
+    for advantage in advantages {
+        *advantage = (*advantage - mean) * scale;
+    }
+}
