@@ -2,8 +2,9 @@
 
 use epgt_envs::Space;
 use epgt_pg::gae::{Segment, advantages_and_returns};
-use epgt_pg::{A2c, A2cSettings, ActionDistribution, ActorCritic, PolicySettings, Rollout};
+use epgt_pg::{A2c, A2cSettings, ActionDistribution, ActorCritic, Phase, PolicySettings, Ppo, PpoSettings, Rollout};
 use epgt_rng::Pcg64;
+use epgt_settings::Settings;
 use serde_json::Value;
 
 fn recorded(name: &str) -> Value {
@@ -82,8 +83,8 @@ fn advantages_are_the_sum_that_defines_them() {
     assert_close("returns", &returns, &numbers(&data["returns"]), 1e-5);
 }
 
-fn updates_agree(task: &str) {
-    let data = &recorded("a2c")[task];
+/// The agent that a recording starts from.
+fn recorded_agent(data: &Value) -> ActorCritic {
     let size = |key: &str| data[key].as_u64().unwrap() as usize;
     let actions = match data["discrete"].as_bool().unwrap() {
         true => Space::Discrete(size("action")),
@@ -98,21 +99,49 @@ fn updates_agree(task: &str) {
         ..Default::default()
     };
     let mut agent = ActorCritic::new(&policy, size("observation"), &actions, &mut Pcg64::from_seed(0));
-    let shapes: Vec<_> = agent
-        .params
-        .shapes()
-        .iter()
-        .map(|shape| (shape.name.clone(), shape.offset))
-        .collect();
-    for (name, offset) in &shapes {
-        let start = numbers(&data["start"][name]);
-        agent.params.values_mut()[*offset..][..start.len()].copy_from_slice(&start);
+    for shape in agent.params.shapes().to_vec() {
+        let start = numbers(&data["start"][&shape.name]);
+        agent.params.values_mut()[shape.offset..][..start.len()].copy_from_slice(&start);
     }
+    agent
+}
 
+/// The rollout of a recording, before an update has filled in its advantages.
+fn recorded_rollout(data: &Value, recorded: &Value, agent: &ActorCritic) -> Rollout {
+    let size = |key: &str| data[key].as_u64().unwrap() as usize;
+    let action = agent.distribution.action_size();
+    let mut rollout = Rollout::new(size("steps"), size("n"), size("observation"), action);
+    rollout.observations = numbers(&recorded["observations"]);
+    rollout.actions = numbers(&recorded["actions"]);
+    rollout.rewards = numbers(&recorded["rewards"]);
+    rollout.values = numbers(&recorded["values"]);
+    rollout.final_values = numbers(&recorded["final_values"]);
+    rollout.terminated = flags(&recorded["terminated"]);
+    rollout.truncated = flags(&recorded["truncated"]);
+    if !recorded["log_probs"].is_null() {
+        rollout.log_probs = numbers(&recorded["log_probs"]);
+    }
+    rollout
+}
+
+fn parameters_agree(agent: &ActorCritic, recorded: &Value) {
+    for tensor in agent.params.tensors() {
+        assert_close(tensor.name, tensor.data, &numbers(&recorded[tensor.name]), 1e-5);
+    }
+}
+
+fn gradients_agree(agent: &ActorCritic, recorded: &Value) {
+    for tensor in agent.params.gradient_tensors() {
+        assert_close(tensor.name, tensor.data, &numbers(&recorded[tensor.name]), 1e-5);
+    }
+}
+
+fn updates_agree(task: &str) {
+    let data = &recorded("a2c")[task];
+    let mut agent = recorded_agent(data);
     let setting = |key: &str| data["settings"][key].as_f64().unwrap();
     let mut a2c = A2c::new(
         A2cSettings {
-            n_steps: size("steps"),
             learning_rate: setting("learning_rate"),
             gamma: setting("gamma"),
             gae_lambda: setting("gae_lambda"),
@@ -125,16 +154,8 @@ fn updates_agree(task: &str) {
         },
         &agent,
     );
-    let mut rollout = Rollout::new(size("steps"), size("n"), size("observation"), actions.size());
     for update in data["updates"].as_array().unwrap() {
-        let recorded = &update["rollout"];
-        rollout.observations = numbers(&recorded["observations"]);
-        rollout.actions = numbers(&recorded["actions"]);
-        rollout.rewards = numbers(&recorded["rewards"]);
-        rollout.values = numbers(&recorded["values"]);
-        rollout.final_values = numbers(&recorded["final_values"]);
-        rollout.terminated = flags(&recorded["terminated"]);
-        rollout.truncated = flags(&recorded["truncated"]);
+        let mut rollout = recorded_rollout(data, &update["rollout"], &agent);
         a2c.settings.max_grad_norm = update["max_grad_norm"].as_f64().unwrap();
         let stats = a2c.update(&mut agent, &mut rollout).unwrap();
 
@@ -146,22 +167,8 @@ fn updates_agree(task: &str) {
         ] {
             assert_close(key, &[ours], &[number(&update[key])], 1e-5);
         }
-        for tensor in agent.params.gradient_tensors() {
-            assert_close(
-                tensor.name,
-                tensor.data,
-                &numbers(&update["gradients"][tensor.name]),
-                1e-5,
-            );
-        }
-        for tensor in agent.params.tensors() {
-            assert_close(
-                tensor.name,
-                tensor.data,
-                &numbers(&update["parameters"][tensor.name]),
-                1e-5,
-            );
-        }
+        gradients_agree(&agent, &update["gradients"]);
+        parameters_agree(&agent, &update["parameters"]);
     }
 }
 
@@ -173,4 +180,51 @@ fn an_update_of_a_discrete_policy_is_pytorchs() {
 #[test]
 fn an_update_of_a_continuous_policy_is_pytorchs() {
     updates_agree("continuous");
+}
+
+/// Two whole update phases, minibatch by minibatch.
+fn phases_agree(task: &str) {
+    let data = &recorded("ppo")[task];
+    let mut agent = recorded_agent(data);
+    let mut settings = PpoSettings::default();
+    let assign = |settings: &mut PpoSettings, values: &Value| {
+        for (key, value) in values.as_object().unwrap() {
+            settings.assign(key, &value.to_string()).unwrap();
+        }
+    };
+    assign(&mut settings, &data["settings"]);
+    let order = Pcg64::from_seed(data["order_seed"].as_u64().unwrap());
+    let mut ppo = Ppo::new(settings, &agent, order);
+    for phase in data["phases"].as_array().unwrap() {
+        let mut rollout = recorded_rollout(data, &phase["rollout"], &agent);
+        let steps = phase["steps"].as_array().unwrap();
+        let mut policy_loss = 0.0;
+        for (i, step) in steps.iter().enumerate() {
+            assign(&mut ppo.settings, &step["set"]);
+            let end = ppo.step(&mut agent, &mut rollout).unwrap();
+            assert_eq!(end == Phase::Over, i + 1 == steps.len());
+            policy_loss += number(&step["policy_loss"]) / steps.len() as f32;
+            if i == 0 {
+                gradients_agree(&agent, &step["gradients"]);
+                assert_close("value loss", &[ppo.stats().value_loss], &[number(&step["value_loss"])], 1e-5);
+            }
+        }
+        assert_close("policy loss", &[ppo.stats().policy_loss], &[policy_loss], 1e-5);
+        parameters_agree(&agent, &phase["parameters"]);
+    }
+}
+
+#[test]
+fn phases_of_a_discrete_policy_are_pytorchs() {
+    phases_agree("discrete");
+}
+
+#[test]
+fn phases_of_a_continuous_policy_without_value_clipping_are_pytorchs() {
+    phases_agree("continuous");
+}
+
+#[test]
+fn phases_whose_hyperparameters_change_at_every_step_are_pytorchs() {
+    phases_agree("scheduled");
 }
