@@ -4,6 +4,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use epgt_pg::{Algorithm, MethodSettings};
+use epgt_settings::Value;
 use epgt_train::Config;
 
 /// Trains a policy-gradient agent and schedules its hyperparameters while it trains, in a single run.
@@ -25,6 +27,8 @@ pub enum Command {
     Eval(EvalArgs),
     /// List the tasks, or describe one
     Tasks(TasksArgs),
+    /// List what can be scheduled, for each method
+    Hyperparameters(HyperparametersArgs),
     /// Explain the hyper-agent's decisions of a run: what it saw, what it remembered, what came of it
     Explain(ExplainArgs),
     /// Measure speed and memory: raw simulator, training with each hyper-agent, and peers
@@ -135,6 +139,14 @@ pub struct TasksArgs {
     pub task: Option<String>,
 }
 
+/// List what can be scheduled: meaning, default, when it takes effect, the paper's symbol and values.
+#[derive(Args)]
+pub struct HyperparametersArgs {
+    /// Only those of one method: a2c, ppo
+    #[arg(long)]
+    pub algo: Option<String>,
+}
+
 /// Explain the hyper-agent's decisions of a run.
 #[derive(Args)]
 pub struct ExplainArgs {
@@ -227,7 +239,17 @@ fn settings_help() -> String {
          Defaults shown are the program's own; a task's tuned ones: epgt train TASK --print-config\n",
     );
     let Ok(config) = Config::lay(&[]) else { return text };
-    for (section, entries) in config.sections() {
+    let mut sections = config.sections();
+    let method = config.run.algo.name();
+    if let Some(position) = sections.iter().position(|(section, _)| *section == method) {
+        let others = Algorithm::CHOICES.iter().filter(|name| **name != method);
+        let others = others.filter_map(|name| Algorithm::parse(name).ok());
+        sections.splice(
+            position + 1..position + 1,
+            others.map(|algorithm| (algorithm.name(), MethodSettings::of(algorithm).entries())),
+        );
+    }
+    for (section, entries) in sections {
         let title = if section.is_empty() { "run" } else { section };
         let _ = writeln!(text, "\n[{title}]");
         for entry in entries {

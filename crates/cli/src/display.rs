@@ -70,8 +70,12 @@ impl Display {
             Scheduler::Fixed => ".".to_string(),
             _ => format!(": {}; |A| = {size}.", tuned.collect::<Vec<_>>().join(", ")),
         };
+        let schedules = match config.schedule_sentence() {
+            sentence if sentence.is_empty() => sentence,
+            sentence => format!("\n{sentence}"),
+        };
         output::note(&format!(
-            "Training {} with {}, {} environments, {} steps.\nScheduler {}{scheduled}",
+            "Training {} with {}, {} environments, {} steps.\nScheduler {}{scheduled}{schedules}",
             run.task,
             run.algo.name(),
             run.n_envs,

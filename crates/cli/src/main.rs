@@ -6,6 +6,7 @@ mod display;
 mod eval;
 mod experiment;
 mod explain;
+mod hyperparameters;
 mod output;
 mod parallel;
 mod setup;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Train(args) => train::run(args),
         Command::Eval(args) => eval::run(args),
         Command::Tasks(args) => tasks::run(args),
+        Command::Hyperparameters(args) => hyperparameters::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Experiment(args) => experiment::run(args),

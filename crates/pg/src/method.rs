@@ -10,7 +10,9 @@ use epgt_rng::Pcg64;
 use epgt_settings::{Entry, Settings};
 use serde::{Deserialize, Serialize};
 
-use crate::{A2c, A2cSettings, ActorCritic, NotFinite, Phase, Ppo, PpoSettings, Rollout, Schedulable, UpdateStats};
+use crate::{
+    A2c, A2cSettings, ActorCritic, NotFinite, Phase, Ppo, PpoSettings, Rollout, Schedulable, Schedule, UpdateStats,
+};
 
 epgt_settings::choice! {
     /// The policy-gradient method.
@@ -103,6 +105,20 @@ impl MethodSettings {
             Self::A2c(settings) => settings.gamma,
             Self::Ppo(settings) => settings.gamma,
         }
+    }
+
+    /// Names of the hyperparameters that fall over training: what is chosen for them is multiplied by the share that is left.
+    pub fn falling(&self) -> Vec<&'static str> {
+        let falls = |schedule: Schedule, name: &'static str| (schedule == Schedule::Linear).then_some(name);
+        let names = match self {
+            Self::A2c(settings) => [falls(settings.learning_rate_schedule, "learning_rate"), None, None],
+            Self::Ppo(settings) => [
+                falls(settings.learning_rate_schedule, "learning_rate"),
+                falls(settings.clip_schedule, "clip_range"),
+                falls(settings.clip_schedule, "clip_range_vf"),
+            ],
+        };
+        names.into_iter().flatten().collect()
     }
 
     /// Rows of an update step; `None` for the whole rollout.

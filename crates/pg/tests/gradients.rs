@@ -114,4 +114,45 @@ proptest! {
         });
         prop_assert!(close(&gradient, &slope));
     }
+
+    #[test]
+    fn gradients_of_clipped_losses_are_slopes_away_from_their_kinks(
+        new in prop::collection::vec(-0.5f32..0.5, 5),
+        old in prop::collection::vec(-0.5f32..0.5, 5),
+        targets in row(5),
+        clip in 0.1f32..0.4,
+        coefficient in 0.0f32..2.0,
+    ) {
+        let mut gradient = [0.0; 5];
+        let mut unused = [0.0; 5];
+        let kink = 0.02;
+        let near = |x: f32, y: f32| (x - y).abs() < kink;
+        for ((new, old), target) in new.iter().zip(&old).zip(&targets) {
+            let ratio = (new - old).exp();
+            prop_assume!(!near(ratio, 1.0 + clip) && !near(ratio, 1.0 - clip) && !near((new - old).abs(), clip));
+            let held = old + (new - old).clamp(-clip, clip);
+            let is_free = (new - old).abs() < clip;
+            prop_assume!(is_free || !near((new - target).abs(), (held - target).abs()));
+        }
+        losses::clipped_surrogate(&new, &old, &targets, clip, &mut gradient);
+        let slope = differences(&new, |x| {
+            f64::from(losses::clipped_surrogate(x, &old, &targets, clip, &mut unused).loss)
+        });
+        prop_assert!(close(&gradient, &slope));
+
+        losses::clipped_squared_error(&new, &old, &targets, clip, coefficient, &mut gradient);
+        let slope = differences(&new, |x| {
+            let loss = losses::clipped_squared_error(x, &old, &targets, clip, coefficient, &mut unused);
+            f64::from(coefficient) * f64::from(loss)
+        });
+        prop_assert!(close(&gradient, &slope));
+    }
+
+    #[test]
+    fn the_estimated_divergence_is_never_negative(new in row(6), old in row(6), advantages in row(6)) {
+        let mut gradient = [0.0; 6];
+        let found = losses::clipped_surrogate(&new, &old, &advantages, 0.2, &mut gradient);
+        prop_assert!(found.approx_kl >= 0.0);
+        prop_assert!((0.0..=1.0).contains(&found.clip_fraction));
+    }
 }

@@ -206,7 +206,12 @@ fn phases_agree(task: &str) {
             policy_loss += number(&step["policy_loss"]) / steps.len() as f32;
             if i == 0 {
                 gradients_agree(&agent, &step["gradients"]);
-                assert_close("value loss", &[ppo.stats().value_loss], &[number(&step["value_loss"])], 1e-5);
+                assert_close(
+                    "value loss",
+                    &[ppo.stats().value_loss],
+                    &[number(&step["value_loss"])],
+                    1e-5,
+                );
             }
         }
         assert_close("policy loss", &[ppo.stats().policy_loss], &[policy_loss], 1e-5);

@@ -22,6 +22,10 @@ pub fn text(log: &RunLog) -> String {
         run.scheduler.name(),
         what_it_does(run.scheduler)
     );
+    let schedules = log.config.schedule_sentence();
+    if !schedules.is_empty() {
+        let _ = writeln!(text, "{schedules}");
+    }
     if log.space.axes().is_empty() {
         return text + "Nothing is scheduled: [tune] in its configuration is empty.\n";
     }
