@@ -20,6 +20,18 @@ const PAPER_PRESET: &[&str] = &[
     "checkpoint_interval=400",
 ];
 
+/// PPO with something of every kind scheduled: minibatches, rollouts, epochs, rates.
+const PPO: &[&str] = &[
+    "--algo",
+    "ppo",
+    "--steps",
+    "80000",
+    "--tune",
+    "learning_rate=paper:3,batch_size=64:100:256,gae_lambda=0.9:0.99,n_steps=32:64,n_epochs=3:6",
+    "--set",
+    "checkpoint_interval=2000",
+];
+
 /// The number after `n` in a sequence that looks random (splitmix64), as a share of 1.
 fn share(n: u64) -> f64 {
     let mut x = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -114,6 +126,11 @@ fn a_run_killed_twenty_times_resumes_to_the_same_policy() {
 #[test]
 fn the_papers_method_killed_twenty_times_resumes_to_the_same_policy() {
     killed_twenty_times(PAPER_PRESET);
+}
+
+#[test]
+fn ppo_killed_twenty_times_resumes_to_the_same_policy() {
+    killed_twenty_times(PPO);
 }
 
 /// Settings of a short run on a simulator's task.

@@ -82,7 +82,8 @@ schedulable!(PpoSettings {
         meaning: "Steps in a minibatch.",
         kind: Kind::Whole,
         low: 1.0,
-        grid: "32:64:128",
+        grid: "128:256:512",
+        from_paper: true,
         ..Hyperparameter::BLANK
     },
     gae_lambda: GAE_LAMBDA,
