@@ -43,6 +43,14 @@ fn unknown_names_are_answered_with_the_nearest_known_one() {
         &["CartPole-v1", "--set", "gama=0.9"],
         &["'gama'", "did you mean 'a2c.gamma'?"],
     );
+    refused(
+        &["CartPole-v1", "--algo", "ppo", "--tune", "clip_rang=0.1:0.2"],
+        &["'clip_rang'", "did you mean 'clip_range'?"],
+    );
+    refused(
+        &["CartPole-v1", "--algo", "ppo", "--set", "a2c.gamma=0.9"],
+        &["'a2c.gamma' is a setting of a2c, but the method is ppo", "ppo.gamma"],
+    );
     let place = Place::new();
     place.write("settings.toml", "task = \"CartPole-v1\"\n[hyper]\nneighbors = 5\n");
     place
@@ -55,7 +63,26 @@ fn unknown_names_are_answered_with_the_nearest_known_one() {
 
 #[test]
 fn impossible_values_are_answered_with_the_reason() {
-    let cases: [(&[&str], &str); 13] = [
+    let cases: [(&[&str], &str); 18] = [
+        (
+            &["--algo", "ppo", "--set", "batch_size=0"],
+            "ppo.batch_size = 0 cannot be used",
+        ),
+        (&["--algo", "ppo", "--set", "target_kl=-1"], "ppo.target_kl = -1"),
+        (
+            &["--algo", "ppo", "--tune", "n_epochs=2.5:3"],
+            "n_epochs = 2.5 cannot be used: a whole number",
+        ),
+        (&["--algo", "ppo", "--steps", "1000"], "less than one rollout"),
+        (
+            &[
+                "--algo",
+                "ppo",
+                "--tune",
+                "learning_rate=paper:15,gae_lambda=uniform:0.9..0.99:10,clip_range=uniform:0.1..0.5:10",
+            ],
+            "hyper.max_actions",
+        ),
         (&["--set", "a2c.learning_rate=-1e-3"], "learning_rate = -0.001"),
         (&["--set", "a2c.learning_rate=nan"], "learning_rate"),
         (&["--n-envs", "0"], "at least one environment"),
