@@ -190,7 +190,7 @@ fn metrics(
     let float = |x: f32| Some(f64::from(x));
     let mut row = vec![
         ("time/total_timesteps".to_string(), Some(counters.steps as f64)),
-        ("time/iterations".to_string(), Some(counters.updates as f64)),
+        ("time/iterations".to_string(), Some(counters.rollouts as f64)),
         ("time/time_elapsed".to_string(), Some(elapsed)),
         ("time/fps".to_string(), fps),
         ("rollout/ep_rew_mean".to_string(), counters.mean_return()),

@@ -223,7 +223,6 @@ impl Run {
         let crosses = |every: u64, before: u64, now: u64| every > 0 && now / every > before / every;
 
         let (mut reported, mut checkpointed) = (self.started, self.started);
-        let mut iterations = 0u64;
         while !self.trainer.is_finished() {
             let before = self.trainer.counters.steps;
             self.trainer.iterate().map_err(|error| self.stopped_by(&error))?;
@@ -240,9 +239,8 @@ impl Run {
                 self.logs
                     .metrics(&self.trainer, self.wall_seconds(), evaluation.as_ref(), self.best)?;
             }
-            iterations += 1;
-            let is_time_to_look = iterations.is_multiple_of(16) || self.trainer.rollout.batch_size() > 1000;
-            if is_time_to_look && reported.elapsed().as_secs_f64() > REPORT_EVERY {
+            let is_long = self.trainer.rollout.batch_size() > 1000;
+            if (is_long || self.trainer.counters.rollouts.is_multiple_of(16)) && reported.elapsed().as_secs_f64() > REPORT_EVERY {
                 observe(&self.progress());
                 reported = Instant::now();
             }

@@ -63,6 +63,8 @@ impl From<NotFinite> for TrainError {
 pub struct Counters {
     /// Environment steps taken.
     pub steps: u64,
+    /// Rollouts collected.
+    pub rollouts: u64,
     /// Policy updates made.
     pub updates: u64,
     /// Episodes that ended and count.
@@ -227,6 +229,7 @@ impl Trainer {
                 break;
             }
         }
+        self.counters.rollouts += 1;
         self.counters.steps += self.rollout.batch_size() as u64;
         Ok(())
     }
