@@ -49,7 +49,7 @@ pub enum Command {
 pub struct TrainArgs {
     /// The task, by its Gymnasium id (see: epgt tasks)
     pub task: Option<String>,
-    /// The policy-gradient method: a2c, ppo
+    /// The policy-gradient method: a2c, ppo [default: what suits the task]
     #[arg(long)]
     pub algo: Option<String>,
     /// Who schedules the hyperparameters: epgt, fixed, random, bandit, dqn

@@ -134,8 +134,10 @@ fn ppo_killed_twenty_times_resumes_to_the_same_policy() {
 }
 
 /// Settings of a short run on a simulator's task.
-fn on_a_simulator(task: &'static str) -> [&'static str; 8] {
+fn on_a_simulator(task: &'static str) -> [&'static str; 10] {
     [
+        "--algo",
+        "a2c",
         "--steps",
         "48000",
         "--set",

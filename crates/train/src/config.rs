@@ -65,6 +65,9 @@ impl Config {
                 config.run.assign(key, &assignment.value)?;
             }
         }
+        if decisive("algo").is_none() && !config.run.task.is_empty() {
+            config.run.algo = defaults::algorithm(&config.run.task);
+        }
         config.method = MethodSettings::of(config.run.algo);
         if !config.run.task.is_empty() {
             epgt_envs::find(&config.run.task).map_err(|error| error.to_string())?;

@@ -5,11 +5,24 @@
 
 use epgt_pg::Algorithm;
 
+/// The method that a user gets who names only the task: PPO where a simulator is the work, since it makes more of every step.
+pub fn algorithm(task: &str) -> Algorithm {
+    match family(task) {
+        "CartPole" | "Acrobot" | "MountainCar" | "MountainCarContinuous" | "Pendulum" => Algorithm::A2c,
+        _ => Algorithm::Ppo,
+    }
+}
+
+/// A task's id without its version.
+fn family(task: &str) -> &str {
+    task.split_once("-v").map_or(task, |(family, _)| family)
+}
+
 type Pairs = &'static [(&'static str, &'static str)];
 
 /// `key = value` pairs for a task and method, laid upon the settings' own defaults.
 pub fn of(task: &str, algorithm: Algorithm) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
-    let family = task.split_once("-v").map_or(task, |(family, _)| family);
+    let family = family(task);
     let method = match algorithm {
         Algorithm::A2c => a2c(family),
         Algorithm::Ppo => ppo(family),

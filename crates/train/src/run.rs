@@ -240,7 +240,9 @@ impl Run {
                     .metrics(&self.trainer, self.wall_seconds(), evaluation.as_ref(), self.best)?;
             }
             let is_long = self.trainer.rollout.batch_size() > 1000;
-            if (is_long || self.trainer.counters.rollouts.is_multiple_of(16)) && reported.elapsed().as_secs_f64() > REPORT_EVERY {
+            if (is_long || self.trainer.counters.rollouts.is_multiple_of(16))
+                && reported.elapsed().as_secs_f64() > REPORT_EVERY
+            {
                 observe(&self.progress());
                 reported = Instant::now();
             }

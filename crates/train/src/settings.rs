@@ -19,7 +19,7 @@ settings! {
     pub struct RunSettings {
         /// The task, by its Gymnasium id.
         pub task: String = String::new();
-        /// The policy-gradient method.
+        /// The policy-gradient method; where it is not said, the one that suits the task.
         pub algo: Algorithm = Algorithm::A2c;
         /// Who schedules the hyperparameters.
         pub scheduler: Scheduler = Scheduler::Epgt;
