@@ -12,8 +12,11 @@ mod dense;
 mod matrix;
 mod transpose;
 
-pub(crate) use activation::{relu_rows, sigmoid_rows, tanh_rows};
-pub use activation::{scale_by_relu_slope, scale_by_sigmoid_slope, scale_by_tanh_slope, sigmoid, tanh};
+pub(crate) use activation::{elu_rows, leaky_relu_rows, relu_rows, sigmoid_rows, tanh_rows};
+pub use activation::{
+    scale_by_elu_slope, scale_by_leaky_relu_slope, scale_by_relu_slope, scale_by_sigmoid_slope, scale_by_tanh_slope,
+    sigmoid, tanh,
+};
 pub use combine::{affine_transposed, column_sums, combine};
 pub use dense::affine;
 pub use matrix::{Matrix, gemm};

@@ -15,6 +15,10 @@ pub enum Activation {
     Tanh,
     /// y = max(x, 0).
     Relu,
+    /// y = x, or exp(x) - 1 where x is negative.
+    Elu,
+    /// y = x, or x / 100 where x is negative.
+    LeakyRelu,
     /// y = 1 / (1 + exp(-x)).
     Sigmoid,
 }
@@ -117,6 +121,8 @@ impl Linear {
             Activation::Identity => delta.copy_from_slice(output_gradient),
             Activation::Tanh => kernel::scale_by_tanh_slope(output, output_gradient, delta),
             Activation::Relu => kernel::scale_by_relu_slope(output, output_gradient, delta),
+            Activation::Elu => kernel::scale_by_elu_slope(output, output_gradient, delta),
+            Activation::LeakyRelu => kernel::scale_by_leaky_relu_slope(output, output_gradient, delta),
             Activation::Sigmoid => kernel::scale_by_sigmoid_slope(output, output_gradient, delta),
         }
         let input = &self.input[..self.batch * self.inputs];

@@ -3,10 +3,12 @@
 use epgt_nn::{Activation, Mlp, Parameters};
 use epgt_rng::Pcg64;
 
-const ACTIVATIONS: [Activation; 4] = [
+const ACTIVATIONS: [Activation; 6] = [
     Activation::Identity,
     Activation::Tanh,
     Activation::Relu,
+    Activation::Elu,
+    Activation::LeakyRelu,
     Activation::Sigmoid,
 ];
 

@@ -120,6 +120,29 @@ fn tanh_and_sigmoid_are_near_the_exact_ones_everywhere() {
 }
 
 #[test]
+fn rectifiers_keep_what_is_positive_and_bend_what_is_negative() {
+    for i in -2_000..=2_000 {
+        let x = (i as f32 * 1e-2).powi(3) * 1e-2;
+        let apply = |activation| {
+            let mut y = [0.0];
+            kernel::affine(&[x], &[1.0], &[0.0], activation, &mut y);
+            f64::from(y[0])
+        };
+        let wide = f64::from(x);
+        let (elu, leaky) = match x < 0.0 {
+            true => (wide.exp_m1(), 0.01 * wide),
+            false => (wide, wide),
+        };
+        assert!((apply(Activation::Elu) - elu).abs() <= 5e-7 * elu.abs(), "elu({x})");
+        assert!(apply(Activation::Elu) >= -1.0, "elu({x})");
+        assert!(
+            (apply(Activation::LeakyRelu) - leaky).abs() <= 1e-7 * leaky.abs(),
+            "leaky_relu({x})"
+        );
+    }
+}
+
+#[test]
 fn activations_keep_infinities_bounded_and_nan_visible() {
     let mut x = [f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
     kernel::tanh(&mut x);
@@ -128,6 +151,8 @@ fn activations_keep_infinities_bounded_and_nan_visible() {
         Activation::Identity,
         Activation::Tanh,
         Activation::Relu,
+        Activation::Elu,
+        Activation::LeakyRelu,
         Activation::Sigmoid,
     ] {
         let mut y = [0.0];

@@ -5,7 +5,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{relu_rows, sigmoid_rows, tanh_rows};
+use super::{elu_rows, leaky_relu_rows, relu_rows, sigmoid_rows, tanh_rows};
 use crate::Activation;
 
 /// `output = activation(input weight^T + bias)` for `input [batch, n]`, `weight [m, n]`, `bias [m]`, `output [batch, m]`.
@@ -88,6 +88,8 @@ pub(super) fn activate(activation: Activation, x: &mut [f32]) {
         Activation::Identity => {}
         Activation::Tanh => tanh_rows(x),
         Activation::Relu => relu_rows(x),
+        Activation::Elu => elu_rows(x),
+        Activation::LeakyRelu => leaky_relu_rows(x),
         Activation::Sigmoid => sigmoid_rows(x),
     }
 }
