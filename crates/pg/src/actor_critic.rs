@@ -2,11 +2,13 @@
 //!
 //! All weights live in one [`Parameters`], so the optimiser, the hyper-state and a checkpoint see one flat vector with named
 //! parts. A method needs only four verbs of it: [`ActorCritic::forward`] on a batch, the two outputs, and
-//! [`ActorCritic::backward`] with the gradients of both.
+//! [`ActorCritic::backward`] with the gradients of both. Whether the networks share hidden layers, and whether actions are squashed
+//! on their way into the environment, is nobody else's business.
 
-use crate::ActionDistribution;
+use crate::squash::Squash;
+use crate::{ActionDistribution, PolicySettings};
 use epgt_envs::Space;
-use epgt_nn::{Activation, Mlp, Parameters, TensorId};
+use epgt_nn::{Activation, Linear, Mlp, Parameters, TensorId};
 use epgt_rng::Pcg64;
 
 /// Gain of the orthogonal weights of hidden layers.
@@ -16,56 +18,10 @@ const POLICY_GAIN: f32 = 0.01;
 /// Gain of the value's last layer.
 const VALUE_GAIN: f32 = 1.0;
 
-epgt_settings::choice! {
-    /// The non-linearity between layers.
-    pub enum HiddenActivation {
-        /// Hyperbolic tangent, the usual choice for vector observations.
-        Tanh = "tanh",
-        /// Rectifier.
-        Relu = "relu",
-    }
-}
-
-epgt_settings::settings! {
-    /// Shape of the policy and value networks.
-    pub struct PolicySettings {
-        /// Widths of the hidden layers of the policy and of the value network, which share nothing. Use [64, 64] for MuJoCo
-        /// tasks.
-        pub hidden: Vec<usize> = vec![32, 32];
-        /// The non-linearity between layers.
-        pub activation: HiddenActivation = HiddenActivation::Tanh;
-        /// Initial log standard deviation of continuous actions. 0 explores with a deviation of 1 in the task's own units, which
-        /// is far too much where the actions are confined to something like [-0.4, 0.4]: lower it there.
-        pub log_std_init: f32 = 0.0;
-    }
-}
-
-impl PolicySettings {
-    /// Refuses what no network can be built from, in one sentence.
-    ///
-    /// ```
-    /// use epgt_pg::PolicySettings;
-    /// let settings = PolicySettings { hidden: vec![32, 0], ..Default::default() };
-    /// assert!(settings.validate().unwrap_err().contains("hidden"));
-    /// ```
-    pub fn validate(&self) -> Result<(), String> {
-        if self.hidden.contains(&0) {
-            return Err("hidden = 0 cannot be used: every hidden layer needs at least one unit".to_string());
-        }
-        if !self.log_std_init.is_finite() {
-            return Err(format!(
-                "log_std_init = {} cannot be used: a finite number is wanted",
-                self.log_std_init
-            ));
-        }
-        Ok(())
-    }
-}
-
 /// Policy and value networks over vector observations, with all their weights.
 ///
 /// Tensors are named `policy.0.weight`, `policy.0.bias`, ..., `value.0.weight`, ... and, for continuous actions,
-/// `policy.log_std`.
+/// `policy.log_std`. Where hidden layers are shared, these are `trunk.0.weight`, ... and the other two networks have a layer each.
 ///
 /// ```
 /// use epgt_envs::Space;
@@ -82,43 +38,54 @@ impl PolicySettings {
 pub struct ActorCritic {
     /// Every weight and its gradient.
     pub params: Parameters,
-    /// Observations to logits or means.
+    /// The shared hidden layers, where there are any.
+    trunk: Option<Trunk>,
+    /// Observations (or the trunk's features) to logits or means.
     pub policy: Mlp,
-    /// Observations to values.
+    /// Observations (or the trunk's features) to values.
     pub value: Mlp,
     /// Log standard deviations, for continuous actions.
     pub log_std: Option<TensorId>,
     /// What the policy's outputs mean.
     pub distribution: ActionDistribution,
+    squash: Option<Squash>,
     observation_size: usize,
 }
 
+/// Hidden layers that serve both networks.
+#[derive(Clone)]
+struct Trunk {
+    network: Mlp,
+    /// Gradient of the features: what both networks ask of them, summed.
+    gradient: Vec<f32>,
+}
+
 impl ActorCritic {
-    /// Builds both networks with orthogonal weights. The settings must be valid ([`PolicySettings::validate`]).
+    /// Builds the networks. The settings must be valid ([`PolicySettings::validate`]) and fit the actions
+    /// ([`PolicySettings::validate_for`]).
     pub fn new(settings: &PolicySettings, observation_size: usize, actions: &Space, rng: &mut Pcg64) -> Self {
         let distribution = ActionDistribution::for_space(actions);
-        let activation = match settings.activation {
-            HiddenActivation::Tanh => Activation::Tanh,
-            HiddenActivation::Relu => Activation::Relu,
-        };
+        let activation = settings.activation.of_layers();
         let mut params = Parameters::new();
-        let mut network = |name: &str, outputs: usize, gain: f32| {
-            let mut sizes = vec![observation_size];
-            sizes.extend(&settings.hidden);
-            sizes.push(outputs);
-            Mlp::new(
-                &mut params,
-                name,
-                &sizes,
-                activation,
-                Activation::Identity,
-                HIDDEN_GAIN,
-                gain,
-                rng,
-            )
+        let mut network = |name: &str, sizes: &[usize], output: Activation, gain: f32| match settings.ortho_init {
+            true => Mlp::new(&mut params, name, sizes, activation, output, HIDDEN_GAIN, gain, rng),
+            false => Mlp::uniform(&mut params, name, sizes, activation, output, rng),
         };
-        let policy = network("policy", distribution.outputs(), POLICY_GAIN);
-        let value = network("value", 1, VALUE_GAIN);
+        let sizes = |hidden: &[usize], outputs: &[usize]| [&[observation_size], hidden, outputs].concat();
+        let (outputs, linear) = (distribution.outputs(), Activation::Identity);
+        let trunk = settings.shared.then(|| Trunk {
+            network: network("trunk", &sizes(&settings.hidden, &[]), activation, HIDDEN_GAIN),
+            gradient: Vec::new(),
+        });
+        let (policy_sizes, value_sizes) = match (&trunk, settings.hidden.last()) {
+            (Some(_), Some(&features)) => (vec![features, outputs], vec![features, 1]),
+            _ => (
+                sizes(&settings.hidden, &[outputs]),
+                sizes(settings.value_widths(), &[1]),
+            ),
+        };
+        let policy = network("policy", &policy_sizes, linear, POLICY_GAIN);
+        let value = network("value", &value_sizes, linear, VALUE_GAIN);
         let log_std = match distribution.log_std_size() {
             0 => None,
             size => {
@@ -129,10 +96,12 @@ impl ActorCritic {
         };
         Self {
             params,
+            trunk,
             policy,
             value,
             log_std,
             distribution,
+            squash: settings.squash.then(|| Squash::new(actions)),
             observation_size,
         }
     }
@@ -147,7 +116,23 @@ impl ActorCritic {
         self.log_std.map_or(&[], |id| self.params.value(id))
     }
 
-    /// Samples an action for each of `n` observations; writes its log-probability and the observation's value.
+    /// Every layer: the shared ones, the policy's, the value's.
+    ///
+    /// ```
+    /// # use epgt_pg::{ActorCritic, PolicySettings};
+    /// # let mut rng = epgt_rng::Pcg64::from_seed(0);
+    /// let settings = PolicySettings { hidden: vec![16, 8], shared: true, ..Default::default() };
+    /// let agent = ActorCritic::new(&settings, 4, &epgt_envs::Space::Discrete(2), &mut rng);
+    /// let outputs: Vec<usize> = agent.layers().map(|layer| layer.outputs()).collect();
+    /// assert_eq!(outputs, [16, 8, 2, 1]);
+    /// ```
+    pub fn layers(&self) -> impl Iterator<Item = &Linear> {
+        let shared = self.trunk.iter().flat_map(|trunk| trunk.network.layers());
+        shared.chain(self.policy.layers()).chain(self.value.layers())
+    }
+
+    /// Samples an action for each of `n` observations; writes its log-probability and the observation's value. The actions are
+    /// as drawn: the environment is given [`ActorCritic::for_task`] of them.
     pub fn act(
         &mut self,
         observations: &[f32],
@@ -163,27 +148,70 @@ impl ActorCritic {
         values.copy_from_slice(self.value.output());
     }
 
-    /// The likeliest action for each of `n` observations: what evaluation and a deployed policy use.
+    /// What the environment is given for actions as drawn: with `squash`, `middle + half * tanh(drawn)` of the task's bounds, else
+    /// the actions themselves.
+    ///
+    /// Losses speak of the actions as drawn. The density of a squashed action is that of the draw divided by the slope of
+    /// the tanh there, which no weight changes: it cancels in ratios of probabilities and in divergences, and has no gradient.
+    /// Only the entropy is another; the one learned with is that before squashing.
+    ///
+    /// ```
+    /// # use epgt_pg::{ActorCritic, PolicySettings};
+    /// # let mut rng = epgt_rng::Pcg64::from_seed(0);
+    /// let torque = epgt_envs::Space::Box { low: vec![-2.0], high: vec![2.0] };
+    /// let settings = PolicySettings { squash: true, ..Default::default() };
+    /// let mut agent = ActorCritic::new(&settings, 3, &torque, &mut rng);
+    /// assert!((agent.for_task(&[0.5])[0] - 2.0 * 0.5f32.tanh()).abs() < 1e-6);
+    /// ```
+    pub fn for_task<'a>(&'a mut self, drawn: &'a [f32]) -> &'a [f32] {
+        match &mut self.squash {
+            Some(squash) => squash.copy(drawn),
+            None => drawn,
+        }
+    }
+
+    /// The likeliest action for each of `n` observations, as the environment is given it: what evaluation and a deployed policy
+    /// use. A squashed policy's is the squashed mean.
     pub fn act_greedy(&mut self, observations: &[f32], n: usize, actions: &mut [f32]) {
-        let outputs = self.policy.forward(&self.params, observations, n);
+        let features = features(&mut self.trunk, &self.params, observations, n);
+        let outputs = self.policy.forward(&self.params, features, n);
         self.distribution.mode(outputs, actions);
+        if let Some(squash) = &self.squash {
+            squash.in_place(actions);
+        }
     }
 
     /// Values of `n` observations.
     pub fn values_of(&mut self, observations: &[f32], n: usize, values: &mut [f32]) {
-        values.copy_from_slice(self.value.forward(&self.params, observations, n));
+        let features = features(&mut self.trunk, &self.params, observations, n);
+        values.copy_from_slice(self.value.forward(&self.params, features, n));
     }
 
     /// Runs both networks on a batch; the results are `policy.output()` and `value.output()`.
     pub fn forward(&mut self, observations: &[f32], batch: usize) {
-        self.policy.forward(&self.params, observations, batch);
-        self.value.forward(&self.params, observations, batch);
+        let features = features(&mut self.trunk, &self.params, observations, batch);
+        self.policy.forward(&self.params, features, batch);
+        self.value.forward(&self.params, features, batch);
     }
 
     /// Pushes the gradients of the last forward's outputs back; overwrites every gradient in `params`.
     pub fn backward(&mut self, policy_gradient: &[f32], log_std_gradient: &[f32], value_gradient: &[f32]) {
-        self.policy.backward(&mut self.params, policy_gradient);
-        self.value.backward(&mut self.params, value_gradient);
+        match &mut self.trunk {
+            None => {
+                self.policy.backward(&mut self.params, policy_gradient);
+                self.value.backward(&mut self.params, value_gradient);
+            }
+            Some(Trunk { network, gradient }) => {
+                gradient.clear();
+                gradient.extend_from_slice(self.policy.backward_to_input(&mut self.params, policy_gradient));
+                let by_value = self.value.backward_to_input(&mut self.params, value_gradient);
+                gradient
+                    .iter_mut()
+                    .zip(by_value)
+                    .for_each(|(sum, by_value)| *sum += by_value);
+                network.backward(&mut self.params, gradient);
+            }
+        }
         if let Some(id) = self.log_std {
             self.params.gradient_mut(id).copy_from_slice(log_std_gradient);
         }
@@ -208,6 +236,14 @@ impl ActorCritic {
         }
         self.params = saved;
         Ok(())
+    }
+}
+
+/// What the policy and value networks look at: the observations themselves, or the shared layers' view of them.
+fn features<'a>(trunk: &'a mut Option<Trunk>, params: &Parameters, observations: &'a [f32], batch: usize) -> &'a [f32] {
+    match trunk {
+        None => observations,
+        Some(trunk) => trunk.network.forward(params, observations, batch),
     }
 }
 
@@ -265,6 +301,34 @@ mod tests {
         let mut actions = [0.0; 4];
         agent.act_greedy(&[0.5; 6], 2, &mut actions);
         assert_eq!(&actions, agent.policy.output());
+    }
+
+    #[test]
+    fn acting_greedily_gives_the_squashed_mean_where_that_is_asked_for() {
+        let space = Space::Box {
+            low: vec![-0.4, 1.0],
+            high: vec![0.4, 3.0],
+        };
+        let settings = PolicySettings {
+            squash: true,
+            ..Default::default()
+        };
+        let mut agent = ActorCritic::new(&settings, 3, &space, &mut Pcg64::from_seed(7));
+        for x in agent.params.values_mut() {
+            *x *= 3.0;
+        }
+        let mut actions = [0.0; 4];
+        agent.act_greedy(&[0.5, -1.0, 2.0, 0.1, 0.2, 0.3], 2, &mut actions);
+        let means = agent.policy.output().to_vec();
+        for (action, mean) in actions.chunks_exact(2).zip(means.chunks_exact(2)) {
+            assert!((action[0] - 0.4 * mean[0].tanh()).abs() < 1e-6);
+            assert!((action[1] - (2.0 + mean[1].tanh())).abs() < 1e-6);
+        }
+        assert_eq!(
+            agent.for_task(&means),
+            actions,
+            "training maps actions as evaluation does"
+        );
     }
 
     #[test]

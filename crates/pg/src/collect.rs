@@ -49,7 +49,7 @@ pub fn collect(
             terminated,
             truncated,
         };
-        envs.step(actions, out)?;
+        envs.step(agent.for_task(actions), out)?;
         normalizer.rewards(raw_rewards, terminated, truncated, &mut rollout.rewards[step]);
         normalizer.observe(next);
 

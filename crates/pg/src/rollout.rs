@@ -24,7 +24,7 @@ pub struct Rollout {
     pub n: usize,
     /// `[T + 1][N][O]`; row T is what the next phase starts from.
     pub observations: Vec<f32>,
-    /// `[T][N][A]`, as drawn (the environments clip what they are given).
+    /// `[T][N][A]`, as drawn (what the environments are given is squashed, where that is on, or they clip it).
     pub actions: Vec<f32>,
     /// `[T][N]`, normalised where that is on.
     pub rewards: Vec<f32>,

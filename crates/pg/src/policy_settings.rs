@@ -1,0 +1,221 @@
+//! What a user may say about the networks, and which of it fits which task.
+
+use epgt_envs::TaskSpec;
+use epgt_nn::Activation;
+
+epgt_settings::choice! {
+    /// The non-linearity between layers.
+    pub enum HiddenActivation {
+        /// Hyperbolic tangent, the usual choice for vector observations.
+        Tanh = "tanh",
+        /// Rectifier.
+        Relu = "relu",
+        /// Exponential linear unit: the rectifier with exp(x) - 1 where x is negative.
+        Elu = "elu",
+        /// Leaky rectifier: a hundredth of x where x is negative.
+        LeakyRelu = "leaky-relu",
+    }
+}
+
+impl HiddenActivation {
+    /// The layers' word for it.
+    pub(crate) fn of_layers(self) -> Activation {
+        match self {
+            Self::Tanh => Activation::Tanh,
+            Self::Relu => Activation::Relu,
+            Self::Elu => Activation::Elu,
+            Self::LeakyRelu => Activation::LeakyRelu,
+        }
+    }
+}
+
+epgt_settings::settings! {
+    /// Shape of the policy and value networks.
+    pub struct PolicySettings {
+        /// Widths of the hidden layers of the policy and of the value network. Use [64, 64] for MuJoCo tasks.
+        pub hidden: Vec<usize> = vec![32, 32];
+        /// Widths of the value network's hidden layers; auto is the same as hidden.
+        pub value_hidden: Option<Vec<usize>> = None;
+        /// Whether policy and value share the hidden layers and differ only in their last. It saves time where observations are
+        /// large; the weight of the value loss then decides whom the shared layers serve.
+        pub shared: bool = false;
+        /// The non-linearity between layers.
+        pub activation: HiddenActivation = HiddenActivation::Tanh;
+        /// Whether weights start orthogonal (gain 1.41, last layer of the policy 0.01 and of the value 1); otherwise they are
+        /// uniform within 1 / sqrt(inputs). Biases start at 0 either way.
+        pub ortho_init: bool = true;
+        /// Initial log standard deviation of continuous actions. 0 explores with a deviation of 1 in the task's own units (with
+        /// squash: before it), which is far too much where the actions are confined to something like [-0.4, 0.4]: lower it there.
+        pub log_std_init: f32 = 0.0;
+        /// Whether continuous actions are bent into the task's bounds by a tanh, instead of being clipped to them. Entropies are
+        /// those before it.
+        pub squash: bool = false;
+    }
+}
+
+impl PolicySettings {
+    /// Refuses what no network can be built from, in one sentence.
+    ///
+    /// ```
+    /// use epgt_pg::PolicySettings;
+    /// let settings = PolicySettings { hidden: vec![32, 0], ..Default::default() };
+    /// assert!(settings.validate().unwrap_err().contains("hidden"));
+    /// ```
+    pub fn validate(&self) -> Result<(), String> {
+        for (name, widths) in [("hidden", &self.hidden), ("value_hidden", self.value_widths())] {
+            if widths.contains(&0) {
+                return Err(format!(
+                    "{name} = 0 cannot be used: every hidden layer needs at least one unit"
+                ));
+            }
+        }
+        if self.shared && self.hidden.is_empty() {
+            return Err("shared = true cannot be used without hidden layers: give policy.hidden some".to_string());
+        }
+        if self.shared && self.value_hidden.is_some() {
+            return Err("shared = true cannot be used with value_hidden: leave one of them out".to_string());
+        }
+        if !self.log_std_init.is_finite() {
+            return Err(format!(
+                "log_std_init = {} cannot be used: a finite number is wanted",
+                self.log_std_init
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses what does not fit the task's actions, in one sentence: only numbers between finite bounds can be squashed.
+    ///
+    /// ```
+    /// use epgt_pg::PolicySettings;
+    /// let settings = PolicySettings { squash: true, ..Default::default() };
+    /// assert_eq!(settings.validate_for(epgt_envs::find("Pendulum-v1").unwrap()), Ok(()));
+    /// assert_eq!(
+    ///     settings.validate_for(epgt_envs::find("CartPole-v1").unwrap()).unwrap_err(),
+    ///     "squash = true cannot be used: it needs continuous actions with finite bounds, which CartPole-v1 does not have; leave it out"
+    /// );
+    /// ```
+    pub fn validate_for(&self, task: &TaskSpec) -> Result<(), String> {
+        // The bounds of a discrete action's choice are both its index.
+        let bounded = |low: f32, high: f32| low.is_finite() && high.is_finite() && low < high;
+        if self.squash && !task.action.iter().all(|entry| bounded(entry.low, entry.high)) {
+            return Err(format!(
+                "squash = true cannot be used: it needs continuous actions with finite bounds, which {} does not have; \
+                 leave it out",
+                task.id
+            ));
+        }
+        Ok(())
+    }
+
+    /// Widths of the value network's hidden layers.
+    pub fn value_widths(&self) -> &Vec<usize> {
+        self.value_hidden.as_ref().unwrap_or(&self.hidden)
+    }
+
+    /// How many weights the networks will have, and how many rows their tensors (a bias is one), for so many numbers in an
+    /// observation and outputs of the policy. In floating point, because it is asked of settings that may be absurd.
+    ///
+    /// ```
+    /// use epgt_pg::PolicySettings;
+    /// let settings = PolicySettings { hidden: vec![8], ..Default::default() };
+    /// assert_eq!(settings.size(4, 2), (40.0 + 18.0 + 40.0 + 9.0, 9.0 + 3.0 + 9.0 + 2.0));
+    /// let shared = PolicySettings { shared: true, ..settings };
+    /// assert_eq!(shared.size(4, 2), (40.0 + 18.0 + 9.0, 9.0 + 3.0 + 2.0));
+    /// ```
+    pub fn size(&self, observation: usize, outputs: usize) -> (f64, f64) {
+        let (mut weights, mut rows) = (0.0, 0.0);
+        let mut network = |hidden: &[usize], mut inputs: f64, outputs: &[usize]| {
+            for &width in hidden.iter().chain(outputs) {
+                weights += width as f64 * (inputs + 1.0);
+                rows += width as f64 + 1.0;
+                inputs = width as f64;
+            }
+            inputs
+        };
+        let observation = observation as f64;
+        if self.shared {
+            let features = network(&self.hidden, observation, &[]);
+            network(&[], features, &[outputs]);
+            network(&[], features, &[1]);
+        } else {
+            network(&self.hidden, observation, &[outputs]);
+            network(self.value_widths(), observation, &[1]);
+        }
+        (weights, rows)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use epgt_envs::{Entry, find};
+
+    #[test]
+    fn impossible_networks_are_refused_by_name() {
+        let refused = |settings: PolicySettings| settings.validate().unwrap_err();
+        let usual = PolicySettings::default;
+        let value_hidden = Some(vec![16, 0]);
+        assert!(
+            refused(PolicySettings {
+                value_hidden,
+                ..usual()
+            })
+            .starts_with("value_hidden = 0")
+        );
+        let hidden = vec![];
+        assert!(
+            refused(PolicySettings {
+                hidden,
+                shared: true,
+                ..usual()
+            })
+            .contains("without hidden layers")
+        );
+        let value_hidden = Some(vec![16]);
+        assert!(
+            refused(PolicySettings {
+                value_hidden,
+                shared: true,
+                ..usual()
+            })
+            .contains("with value_hidden")
+        );
+        assert_eq!(
+            PolicySettings {
+                shared: true,
+                ..usual()
+            }
+            .validate(),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn only_bounded_numbers_can_be_squashed() {
+        let settings = PolicySettings {
+            squash: true,
+            ..Default::default()
+        };
+        let pendulum = find("Pendulum-v1").unwrap();
+        assert_eq!(settings.validate_for(pendulum), Ok(()));
+        let [torque] = pendulum.action else {
+            panic!("Pendulum has one action")
+        };
+        let boundless = Box::leak(Box::new([Entry {
+            high: f32::INFINITY,
+            ..*torque
+        }]));
+        let mut task = pendulum.clone();
+        task.action = boundless;
+        assert!(settings.validate_for(&task).unwrap_err().contains("finite bounds"));
+        for discrete in ["CartPole-v1", "Acrobot-v1", "LunarLander-v3"] {
+            let error = settings.validate_for(find(discrete).unwrap()).unwrap_err();
+            assert!(error.contains(discrete), "{error}");
+        }
+        assert_eq!(
+            PolicySettings::default().validate_for(find("CartPole-v1").unwrap()),
+            Ok(())
+        );
+    }
+}
