@@ -80,6 +80,9 @@ pub struct TrainArgs {
     /// Read settings from a TOML file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Set one setting of the networks, such as hidden=64,64 or shared=true (repeatable); short for --set policy.KEY=VALUE
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub policy: Vec<String>,
     /// Set one setting, such as hyper.hold=20 (repeatable)
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
@@ -88,7 +91,7 @@ pub struct TrainArgs {
     pub out: Option<PathBuf>,
     /// Go on with the run in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["task", "algo", "scheduler", "preset", "tune", "steps", "n_envs", "seed", "seeds",
-        "config", "set", "out", "force", "print_config"])]
+        "config", "policy", "set", "out", "force", "print_config"])]
     pub resume: Option<PathBuf>,
     /// Replace an existing run
     #[arg(long)]

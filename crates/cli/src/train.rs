@@ -92,7 +92,7 @@ fn fresh_directory(config: &Config) -> PathBuf {
         .unwrap_or_else(|| Path::new("runs").join(&name))
 }
 
-/// The user's assignments: file first, then flags, then `--set`.
+/// The user's assignments: file first, then flags, then `--policy`, then `--set`.
 fn assignments(args: &TrainArgs) -> Result<Vec<Assignment>, String> {
     let mut list = Vec::new();
     if let Some(path) = &args.config {
@@ -121,6 +121,11 @@ fn assignments(args: &TrainArgs) -> Result<Vec<Assignment>, String> {
                 .ok_or_else(|| format!("'{part}' in --tune should be NAME=VALUES, such as learning_rate=paper:7"))?;
             list.push(Assignment::new(format!("tune.{}", name.trim()), grid.trim()));
         }
+    }
+    for text in &args.policy {
+        let mut assignment = Assignment::parse(text).map_err(|error| format!("--policy {error}"))?;
+        assignment.key = format!("policy.{}", assignment.key);
+        list.push(assignment);
     }
     for text in &args.set {
         list.push(Assignment::parse(text).map_err(|error| format!("--set {error}"))?);

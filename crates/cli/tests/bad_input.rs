@@ -40,6 +40,10 @@ fn unknown_names_are_answered_with_the_nearest_known_one() {
         &["'hyper.hol'", "did you mean 'hyper.hold'?"],
     );
     refused(
+        &["CartPole-v1", "--policy", "hiden=64"],
+        &["'policy.hiden'", "did you mean 'policy.hidden'?"],
+    );
+    refused(
         &["CartPole-v1", "--set", "gama=0.9"],
         &["'gama'", "did you mean 'a2c.gamma'?"],
     );
@@ -63,7 +67,7 @@ fn unknown_names_are_answered_with_the_nearest_known_one() {
 
 #[test]
 fn impossible_values_are_answered_with_the_reason() {
-    let cases: [(&[&str], &str); 18] = [
+    let cases: [(&[&str], &str); 22] = [
         (
             &["--algo", "ppo", "--set", "batch_size=0"],
             "ppo.batch_size = 0 cannot be used",
@@ -96,6 +100,13 @@ fn impossible_values_are_answered_with_the_reason() {
         (&["--set", "eval_episodes=0"], "eval_episodes = 0"),
         (&["--set", "hyper.write_rate=2"], "hyper.write_rate = 2"),
         (&["--set", "hyper.hold=never"], "hyper.hold = never"),
+        (&["--policy", "squash=true"], "policy.squash = true cannot be used"),
+        (&["--policy", "hidden=64,0"], "policy.hidden = 0"),
+        (
+            &["--policy", "shared=true", "--policy", "hidden="],
+            "without hidden layers",
+        ),
+        (&["--policy", "activation=gelu"], "did you mean 'elu'?"),
     ];
     for (arguments, part) in cases {
         refused(&[&["CartPole-v1"], arguments].concat(), &[part]);
@@ -111,6 +122,7 @@ fn malformed_text_is_answered_with_the_right_form() {
     );
     refused(&["CartPole-v1", "--tune", "learning_rate=log:1e-4:7"], &["LOW..HIGH:B"]);
     refused(&["CartPole-v1", "--set", "hyper.hold"], &["KEY=VALUE"]);
+    refused(&["CartPole-v1", "--policy", "shared"], &["--policy", "KEY=VALUE"]);
     refused(&[], &["which task?"]);
     let place = Place::new();
     place.write("broken.toml", "task = \"CartPole-v1\"\nsteps = \n");

@@ -314,6 +314,53 @@ fn help_names_every_setting_with_its_default() {
     }
 }
 
+#[test]
+fn networks_are_shaped_by_flags_that_are_short_for_settings() {
+    let place = Place::new();
+    let train = |name: &str, steps: &str, flags: &[&str]| {
+        let usual = ["train", "Pendulum-v1", "--quiet", "--steps", steps, "--out", name];
+        let ended = place.run(&[&usual[..], flags].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        std::fs::read(place.path(name).join("last.safetensors")).expect("a policy")
+    };
+    let short = [
+        "--policy",
+        "hidden=16,8",
+        "--policy",
+        "shared=true",
+        "--policy",
+        "squash=true",
+    ];
+    let long = [
+        "--set",
+        "policy.hidden=[16, 8]",
+        "--set",
+        "policy.shared=true",
+        "--set",
+        "policy.squash=true",
+    ];
+    let shared = train("short", "4000", &short);
+    assert!(shared == train("long", "4000", &long));
+    let config = |name: &str| std::fs::read_to_string(place.path(name).join("config.toml")).expect("a configuration");
+    assert_eq!(config("short"), config("long"));
+    assert!(config("short").contains("\nhidden = [16, 8]\n") && config("short").contains("\nsquash = true\n"));
+
+    let ended = place.run(&["eval", "short", "--episodes", "2", "--last", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON on stdout");
+    assert!(report["mean_return"].as_f64().expect("a return") < 0.0);
+    // Where both are given, the longer form wins.
+    let both = place.run(&[
+        "train",
+        "Pendulum-v1",
+        "--set",
+        "policy.hidden=4",
+        "--policy",
+        "hidden=5",
+        "--print-config",
+    ]);
+    assert!(both.stdout.contains("\nhidden = [4]\n"), "{}", both.stdout);
+}
+
 /// The update of the first decision of a kind, from the log.
 fn first_update(run: &std::path::Path, choice: &str, with: &str) -> String {
     let log = std::fs::read_to_string(run.join("decisions.csv")).expect("decisions.csv");

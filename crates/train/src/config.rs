@@ -311,7 +311,7 @@ impl Config {
 
     fn validate(&self) -> Result<(), String> {
         let run = &self.run;
-        epgt_envs::find(&run.task).map_err(|error| error.to_string())?;
+        let task = epgt_envs::find(&run.task).map_err(|error| error.to_string())?;
         if run.n_envs == 0 {
             return Err("n_envs = 0 cannot be used: at least one environment is needed".to_string());
         }
@@ -321,7 +321,8 @@ impl Config {
         if run.log_interval == Some(0) {
             return Err("log_interval = 0 cannot be used: use at least one rollout's steps".to_string());
         }
-        self.policy.validate().map_err(|error| format!("policy.{error}"))?;
+        let policy = self.policy.validate().and_then(|()| self.policy.validate_for(task));
+        policy.map_err(|error| format!("policy.{error}"))?;
         let section = run.algo.name();
         self.method.validate().map_err(|error| format!("{section}.{error}"))?;
         self.hyper.validate().map_err(|error| format!("hyper.{error}"))?;
@@ -344,16 +345,9 @@ impl Config {
     fn check_memory(&self) -> Result<(), String> {
         const MOST_GIGABYTES: f64 = 16.0;
         let task = epgt_envs::find(&self.run.task).map_err(|error| error.to_string())?;
-        let (observation, action) = (task.observation.len() as f64, task.action.len() as f64);
-        let rollout = self.rollout_steps() as f64 * (observation + action + 10.0);
-
-        let hidden = self.policy.hidden.iter().map(|&width| width as f64);
-        let (mut weights, mut rows, mut inputs) = (0.0, 2.0, observation);
-        for width in hidden.chain([action]) {
-            weights += 2.0 * width * (inputs + 1.0);
-            rows += 2.0 * (width + 1.0);
-            inputs = width;
-        }
+        let (observation, action) = (task.observation.len(), task.action.len());
+        let rollout = self.rollout_steps() as f64 * (observation as f64 + action as f64 + 10.0);
+        let (weights, rows) = self.policy.size(observation, action);
         let hyper = &self.hyper;
         let orders = hyper.order as f64 + 1.0;
         let features = rows * hyper.state_dim as f64 * orders;
@@ -458,6 +452,7 @@ mod tests {
             ("a2c.n_steps", "18446744073709551615"),
             ("n_envs", "1e12"),
             ("policy.hidden", "[1e9, 1e9]"),
+            ("policy.value_hidden", "[1e9, 1e9]"),
             ("hyper.key_dim", "1e12"),
             ("hyper.state_dim", "1e9"),
             ("hyper.order", "1e12"),

@@ -81,3 +81,38 @@ pub fn evaluate(
     }
     Ok(result)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use epgt_envs::find;
+    use epgt_pg::PolicySettings;
+    use epgt_rng::Pcg64;
+
+    #[test]
+    fn a_squashed_policy_is_evaluated_as_it_acts_in_training() {
+        let task = find("Pendulum-v1").unwrap();
+        let mut env = (task.make)().unwrap();
+        let settings = PolicySettings {
+            squash: true,
+            ..Default::default()
+        };
+        let mut policy = ActorCritic::new(&settings, 3, env.action_space(), &mut Pcg64::from_seed(2));
+        policy.params.values_mut().iter_mut().for_each(|x| *x = 5.0 * *x + 0.1);
+        let normalizer = Normalizer::new(3, 1, false, false, 0.99);
+        let evaluated = evaluate(&mut policy, &normalizer, task, 1, 9).unwrap();
+
+        // What training does with a draw, here with the mean.
+        let mut observation = [0.0; 3];
+        let mut earned = 0.0;
+        env.reset(Some(9), &mut observation).unwrap();
+        for _ in 0..task.max_episode_steps {
+            policy.forward(&observation, 1);
+            let mean = policy.policy.output().to_vec();
+            let torque = policy.for_task(&mean).to_vec();
+            assert!(torque[0].abs() <= 2.0);
+            earned += env.step(&torque, &mut observation).unwrap().reward;
+        }
+        assert_eq!(evaluated.returns, [earned]);
+    }
+}

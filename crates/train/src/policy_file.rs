@@ -4,6 +4,9 @@
 //! `normalizer.observation_variance` and `normalizer.return_variance`, all little-endian, so that any safetensors reader can load them. One metadata entry,
 //! `epgt`, is a JSON object with the task and the networks' settings. The bytes depend on nothing else, so equal policies have
 //! equal hashes.
+//!
+//! Format 1 knew neither shared layers (tensors `trunk.0.weight`, ...), nor other widths of the value network, nor squashing; such
+//! files are read as what they are, without any of these.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -35,9 +38,16 @@ struct Description {
     hidden: Vec<usize>,
     activation: String,
     normalize_observations: bool,
+    #[serde(default)]
+    value_hidden: Option<Vec<usize>>,
+    #[serde(default)]
+    shared: bool,
+    /// Whether an action is `middle + half * tanh(output)` of the task's bounds.
+    #[serde(default)]
+    squash: bool,
 }
 
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The file's bytes for these networks.
 pub fn encode(
@@ -53,6 +63,9 @@ pub fn encode(
         hidden: settings.hidden.clone(),
         activation: settings.activation.name().to_string(),
         normalize_observations,
+        value_hidden: settings.value_hidden.clone(),
+        shared: settings.shared,
+        squash: settings.squash,
     };
     let f32_bytes = |data: &[f32]| data.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let f64_bytes = |data: &[f64]| data.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
@@ -109,9 +122,9 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
     let description: Description = description
         .and_then(|text| serde_json::from_str(text).ok())
         .ok_or_else(|| "it lacks the description that this program writes".to_string())?;
-    if description.format != FORMAT {
+    if description.format > FORMAT {
         return Err(format!(
-            "it has format {}, and this version reads {FORMAT}",
+            "it has format {}, and this version reads up to {FORMAT}",
             description.format
         ));
     }
@@ -119,10 +132,14 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
     let env = (task.make)().map_err(|error| error.to_string())?;
     let mut settings = PolicySettings {
         hidden: description.hidden,
+        value_hidden: description.value_hidden,
+        shared: description.shared,
+        squash: description.squash,
         ..PolicySettings::default()
     };
     settings.assign("activation", &description.activation)?;
     settings.validate()?;
+    settings.validate_for(task)?;
     let size = env.observation_space().size();
     let actions: &Space = env.action_space();
     let mut networks = ActorCritic::new(&settings, size, actions, &mut Pcg64::from_seed(0));
@@ -161,49 +178,101 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use epgt_pg::HiddenActivation;
 
-    fn trained() -> (PolicySettings, ActorCritic, Normalizer) {
-        let settings = PolicySettings {
+    fn small() -> PolicySettings {
+        PolicySettings {
             hidden: vec![8],
             ..PolicySettings::default()
-        };
+        }
+    }
+
+    fn trained(settings: &PolicySettings) -> (ActorCritic, Normalizer) {
         let env = (epgt_envs::find("Pendulum-v1").unwrap().make)().unwrap();
-        let networks = ActorCritic::new(&settings, 3, env.action_space(), &mut Pcg64::from_seed(7));
+        let mut networks = ActorCritic::new(settings, 3, env.action_space(), &mut Pcg64::from_seed(7));
+        networks
+            .params
+            .values_mut()
+            .iter_mut()
+            .for_each(|x| *x = 3.0 * *x + 0.1);
         let mut normalizer = Normalizer::new(3, 2, true, true, 0.99);
         normalizer.observe(&mut [1.0, 2.0, 3.0, 4.0, -5.0, 6.0]);
-        (settings, networks, normalizer)
+        (networks, normalizer)
+    }
+
+    /// The action and the value of one observation.
+    fn answer(networks: &mut ActorCritic, normalizer: &Normalizer) -> [f32; 2] {
+        let (mut row, mut action, mut value) = ([0.3, -0.2, 4.0], [0.0], [0.0]);
+        normalizer.apply(&mut row);
+        networks.act_greedy(&row, 1, &mut action);
+        networks.values_of(&row, 1, &mut value);
+        [action[0], value[0]]
     }
 
     #[test]
-    fn a_policy_read_back_acts_the_same() {
-        let (settings, mut networks, normalizer) = trained();
-        let bytes = encode("Pendulum-v1", &settings, &networks, &normalizer, true).unwrap();
-        let mut policy = decode(&bytes).unwrap();
-        let act = |networks: &mut ActorCritic, normalizer: &Normalizer| {
-            let (mut row, mut action) = ([0.3, -0.2, 4.0], [0.0]);
-            normalizer.apply(&mut row);
-            networks.act_greedy(&row, 1, &mut action);
-            action
-        };
-        assert_eq!(
-            act(&mut policy.networks, &policy.normalizer),
-            act(&mut networks, &normalizer)
-        );
-        assert_eq!(
-            encode("Pendulum-v1", &settings, &policy.networks, &normalizer, true).unwrap(),
-            bytes
-        );
+    fn a_policy_of_any_shape_read_back_acts_the_same() {
+        let mut answers = Vec::new();
+        for (value_hidden, shared, squash, activation) in [
+            (None, false, false, HiddenActivation::Tanh),
+            (None, false, true, HiddenActivation::Tanh),
+            (Some(vec![5, 4]), false, false, HiddenActivation::Elu),
+            (Some(vec![]), false, true, HiddenActivation::Relu),
+            (None, true, false, HiddenActivation::LeakyRelu),
+            (None, true, true, HiddenActivation::Elu),
+        ] {
+            let settings = PolicySettings {
+                value_hidden,
+                shared,
+                squash,
+                activation,
+                ..small()
+            };
+            let (mut networks, normalizer) = trained(&settings);
+            let bytes = encode("Pendulum-v1", &settings, &networks, &normalizer, true).unwrap();
+            let mut policy = decode(&bytes).unwrap();
+            let expected = answer(&mut networks, &normalizer);
+            assert_eq!(answer(&mut policy.networks, &policy.normalizer), expected);
+            let again = encode("Pendulum-v1", &settings, &policy.networks, &normalizer, true).unwrap();
+            assert_eq!(again, bytes);
+            assert!(!answers.contains(&expected), "every shape gives another answer");
+            answers.push(expected);
+        }
+    }
+
+    #[test]
+    fn a_file_of_format_1_is_read_as_it_was_meant() {
+        // Trained by the version before format 2; the numbers are NumPy's for the file's tensors.
+        let mut policy = decode(include_bytes!("../tests/data/policy_format_1.safetensors")).unwrap();
+        let [action, value] = answer(&mut policy.networks, &policy.normalizer);
+        assert!((action + 0.002_064_07).abs() < 1e-6, "{action}");
+        assert!((value + 0.588_354_8).abs() < 1e-6, "{value}");
     }
 
     #[test]
     fn damaged_and_foreign_files_are_refused_by_reason() {
-        let (settings, networks, normalizer) = trained();
-        let bytes = encode("Pendulum-v1", &settings, &networks, &normalizer, true).unwrap();
-        assert!(decode(&bytes[..bytes.len() / 2]).err().unwrap().contains("damaged"));
-        assert!(decode(b"not a policy").err().unwrap().contains("damaged"));
-        let other = encode("CartPole-v1", &settings, &networks, &normalizer, true).unwrap();
-        assert!(decode(&other).err().unwrap().contains("another shape"));
+        let (networks, normalizer) = trained(&small());
+        let encode = |task, settings| encode(task, &settings, &networks, &normalizer, true).unwrap();
+        let reason = |bytes: &[u8]| decode(bytes).err().unwrap();
+        let bytes = encode("Pendulum-v1", small());
+        assert!(reason(&bytes[..bytes.len() / 2]).contains("damaged"));
+        assert!(reason(b"not a policy").contains("damaged"));
+        assert!(reason(&encode("CartPole-v1", small())).contains("another shape"));
         let foreign = safetensors::serialize(Vec::<(&str, TensorView<'_>)>::new(), None).unwrap();
-        assert!(decode(&foreign).err().unwrap().contains("lacks the description"));
+        assert!(reason(&foreign).contains("lacks the description"));
+        let shared = PolicySettings {
+            shared: true,
+            ..small()
+        };
+        assert!(reason(&encode("Pendulum-v1", shared)).contains("lacks the tensor trunk.0.weight"));
+        let squash = PolicySettings {
+            squash: true,
+            ..small()
+        };
+        assert!(reason(&encode("CartPole-v1", squash)).contains("finite bounds"));
+        let text = r#""format\":2"#.as_bytes();
+        let at = bytes.windows(text.len()).position(|window| window == text).unwrap();
+        let mut newer = bytes.clone();
+        newer[at + text.len() - 1] = b'3';
+        assert_eq!(reason(&newer), "it has format 3, and this version reads up to 2");
     }
 }

@@ -57,12 +57,22 @@ mod tests {
 
     #[test]
     fn a_watched_episode_is_the_evaluated_one() {
-        for id in ["Acrobot-v1", "CartPole-v1", "LunarLanderContinuous-v3", "Pendulum-v1"] {
+        for (id, squash) in [
+            ("Acrobot-v1", false),
+            ("CartPole-v1", false),
+            ("LunarLanderContinuous-v3", false),
+            ("LunarLanderContinuous-v3", true),
+            ("Pendulum-v1", true),
+        ] {
             let task = find(id).unwrap();
+            let settings = PolicySettings {
+                squash,
+                ..Default::default()
+            };
             let env = (task.make)().unwrap();
             let size = env.observation_space().size();
             let mut rng = Pcg64::from_seed(3);
-            let mut policy = ActorCritic::new(&PolicySettings::default(), size, env.action_space(), &mut rng);
+            let mut policy = ActorCritic::new(&settings, size, env.action_space(), &mut rng);
             let normalizer = Normalizer::new(size, 1, true, true, 0.99);
             let evaluated = evaluate(&mut policy, &normalizer, task, 1, 5).unwrap();
             let mut seen = 0;
