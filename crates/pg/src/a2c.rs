@@ -44,7 +44,7 @@ epgt_settings::settings! {
         /// Weight of the entropy bonus. Trap: 0.01 together with normalised rewards lets the log-std of a continuous policy run
         /// away (deviations of 12 to 36 on MuJoCo tasks, and scores below 0); use 0 there.
         pub ent_coef: f64 = 0.01;
-        /// Weight of the value loss. The networks are separate, but the gradient is clipped as a whole, so it still decides how much
+        /// Weight of the value loss. Separate networks or not, the gradient is clipped as a whole, so it decides how much
         /// of the clipped norm is left to the policy.
         pub vf_coef: f64 = 0.5;
         /// The gradient of all weights together is scaled down to this norm. RMSprop divides by the gradient's running size, so it
