@@ -45,7 +45,7 @@ pub fn run(args: &ExperimentArgs) -> Result<Done, String> {
         ));
         return Ok(Done::Interrupted);
     }
-    let rows = table::rows(&cells, &ends)?;
+    let rows = table::rows(&plan, &cells, &ends)?;
     let failures: Vec<String> = cells
         .iter()
         .zip(&ends)

@@ -6,6 +6,7 @@
 //! first_seed = 0
 //! score = "return_last_100"     # or "best_evaluation"
 //! reference = "fixed"           # with groups: the one whose best method counts as 1
+//! threshold = 450               # also tell after how many steps the training return reached it
 //!
 //! [settings]                    # of all runs, as in a configuration file
 //! steps = 20_000
@@ -53,6 +54,8 @@ pub struct Plan {
     pub methods: Vec<Method>,
     /// The group whose best method the others are measured against.
     pub reference: Option<String>,
+    /// The training return whose first reaching is told in steps.
+    pub threshold: Option<f64>,
     pub first_seed: u64,
     pub seeds: u64,
     /// By task, then method: what its runs do, but for the seed.
@@ -103,6 +106,7 @@ impl Plan {
         let first_seed: u64 = take(&mut table, "first_seed")?.unwrap_or(0);
         let score = take(&mut table, "score")?.unwrap_or(Score::ReturnLast100);
         let reference: Option<String> = take(&mut table, "reference")?;
+        let threshold = take(&mut table, "threshold")?;
         let common = match table.remove("settings") {
             Some(toml::Value::Table(settings)) => layer(&settings, &["task", "seed"])?,
             None => Vec::new(),
@@ -129,6 +133,7 @@ impl Plan {
                 "first_seed",
                 "score",
                 "reference",
+                "threshold",
                 "settings",
                 "task",
                 "method",
@@ -177,6 +182,7 @@ impl Plan {
             tasks: tasks.into_iter().map(|(task, _)| task).collect(),
             methods: methods.into_iter().map(|(method, _)| method).collect(),
             reference,
+            threshold,
             first_seed,
             seeds,
             configs,

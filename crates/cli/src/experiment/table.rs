@@ -28,6 +28,8 @@ pub struct Row {
     result: RunResult,
     auc: Option<f64>,
     f_statistic: Option<f64>,
+    /// Steps after which the training return first was at the threshold.
+    reached: Option<f64>,
 }
 
 /// For whom a report is laid out.
@@ -46,17 +48,21 @@ pub fn score(score: Score, result: &RunResult) -> Option<f64> {
 }
 
 /// The finished runs with what their metrics say.
-pub fn rows(cells: &[Cell], ends: &[End]) -> Result<Vec<Row>, String> {
+pub fn rows(plan: &Plan, cells: &[Cell], ends: &[End]) -> Result<Vec<Row>, String> {
     let mut rows = Vec::new();
     for (cell, end) in cells.iter().zip(ends) {
         let End::Finished(result) = end else { continue };
         let metrics = read_csv(cell.directory.join("metrics.csv")).map_err(|error| error.to_string())?;
         let column = |name: &str| metrics.numbers(name).map_err(|error| error.to_string());
+        let (steps, returns) = (column("time/total_timesteps")?, column("rollout/ep_rew_mean")?);
         rows.push(Row {
             task: cell.task,
             method: cell.method,
             result: result.clone(),
-            auc: area(&column("time/total_timesteps")?, &column("rollout/ep_rew_mean")?),
+            auc: area(&steps, &returns),
+            reached: plan
+                .threshold
+                .and_then(|threshold| first_at(&steps, &returns, threshold)),
             f_statistic: column("hyper/f_statistic")?.into_iter().rfind(|f| f.is_finite()),
         });
     }
@@ -76,6 +82,12 @@ fn area(steps: &[f64], values: &[f64]) -> Option<f64> {
     (weight > 0.0).then(|| sum / weight)
 }
 
+/// Where a curve first is at a threshold.
+fn first_at(steps: &[f64], values: &[f64], threshold: f64) -> Option<f64> {
+    let mut points = steps.iter().zip(values);
+    points.find(|(_, value)| **value >= threshold).map(|(step, _)| *step)
+}
+
 /// What one method reached on one task.
 struct Summary<'a> {
     name: &'a str,
@@ -87,6 +99,10 @@ struct Summary<'a> {
     interval: Interval,
     aucs: Vec<f64>,
     f_statistics: Vec<f64>,
+    /// Steps to the threshold; those of the whole run where it was not reached.
+    reached: Vec<f64>,
+    /// Runs that reached it.
+    reaching: usize,
 }
 
 fn summaries<'a>(plan: &'a Plan, rows: &[Row], task: usize) -> Vec<Summary<'a>> {
@@ -101,6 +117,10 @@ fn summaries<'a>(plan: &'a Plan, rows: &[Row], task: usize) -> Vec<Summary<'a>> 
             interval: bootstrap_interval(&scores, RESAMPLES, 0),
             aucs: own().filter_map(|row| row.auc).collect(),
             f_statistics: own().filter_map(|row| row.f_statistic).collect(),
+            reached: own()
+                .map(|row| row.reached.unwrap_or(row.result.steps as f64))
+                .collect(),
+            reaching: own().filter(|row| row.reached.is_some()).count(),
             scores,
         }
     };
@@ -131,7 +151,8 @@ pub fn report(plan: &Plan, rows: &[Row], style: Style) -> String {
 }
 
 fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
-    let mut table = TextTable::new(&[
+    let steps_to = plan.threshold.map(|threshold| format!("steps to {threshold}"));
+    let mut header = vec![
         "method",
         "seeds",
         "mean",
@@ -143,26 +164,43 @@ fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
         "AUC",
         "AUC 95% interval",
         "F",
-    ]);
+    ];
+    if let Some(steps_to) = &steps_to {
+        header.extend([steps_to, "95% interval", "runs there"]);
+    }
+    let mut table = TextTable::new(&header);
     for summary in summaries {
         let scores = &summary.scores;
         let seeds = match summary.complete {
             true => scores.len().to_string(),
             false => format!("{} of {}", scores.len(), plan.seeds),
         };
-        table.row(&[
-            summary.name,
-            &seeds,
-            &number(summary.mean),
-            &number(standard_deviation(scores)),
-            &range(summary.interval),
-            &number(median(scores)),
-            &number(interquartile_mean(scores)),
-            &number(scores.iter().copied().fold(f64::NAN, f64::max)),
-            &number(mean(&summary.aucs)),
-            &range(bootstrap_interval(&summary.aucs, RESAMPLES, 0)),
-            &number(mean(&summary.f_statistics)),
-        ]);
+        let mut fields = vec![
+            summary.name.to_string(),
+            seeds,
+            number(summary.mean),
+            number(standard_deviation(scores)),
+            range(summary.interval),
+            number(median(scores)),
+            number(interquartile_mean(scores)),
+            number(scores.iter().copied().fold(f64::NAN, f64::max)),
+            number(mean(&summary.aucs)),
+            range(bootstrap_interval(&summary.aucs, RESAMPLES, 0)),
+            number(mean(&summary.f_statistics)),
+        ];
+        if steps_to.is_some() {
+            // Runs that never came there count with all their steps, so that the mean is too small rather than too large.
+            let at_least = if summary.reaching < summary.reached.len() {
+                "> "
+            } else {
+                ""
+            };
+            let interval = bootstrap_interval(&summary.reached, RESAMPLES, 0);
+            fields.push(format!("{at_least}{:.0}", mean(&summary.reached)));
+            fields.push(format!("[{:.0}, {:.0}]", interval.low, interval.high));
+            fields.push(format!("{} of {}", summary.reaching, summary.reached.len()));
+        }
+        table.row(&fields.iter().map(String::as_str).collect::<Vec<_>>());
     }
     table
 }
@@ -284,6 +322,7 @@ pub fn write(plan: &Plan, rows: &[Row], failures: &[String], out: &Path) -> Resu
         "best_evaluation",
         "auc",
         "f_statistic",
+        "steps_to_threshold",
         "steps",
         "wall_seconds",
         "policy_sha256",
@@ -298,6 +337,7 @@ pub fn write(plan: &Plan, rows: &[Row], failures: &[String], out: &Path) -> Resu
         result,
         auc,
         f_statistic,
+        reached,
     } in rows
     {
         csv.row(&[
@@ -308,6 +348,7 @@ pub fn write(plan: &Plan, rows: &[Row], failures: &[String], out: &Path) -> Resu
             optional(result.best_evaluation),
             optional(*auc),
             optional(*f_statistic),
+            optional(*reached),
             Field::Integer(result.steps),
             Field::F64(result.wall_seconds),
             Field::Text(&result.policy_sha256),
@@ -361,7 +402,16 @@ mod tests {
             interval: bootstrap_interval(scores, 1000, 0),
             aucs: Vec::new(),
             f_statistics: Vec::new(),
+            reached: Vec::new(),
+            reaching: 0,
         }
+    }
+
+    #[test]
+    fn a_threshold_is_reached_where_the_curve_first_is_there() {
+        let steps = [10.0, 20.0, 30.0, 40.0];
+        assert_eq!(first_at(&steps, &[f64::NAN, 3.0, 5.0, 2.0], 5.0), Some(30.0));
+        assert_eq!(first_at(&steps, &[1.0; 4], 5.0), None);
     }
 
     #[test]
