@@ -26,6 +26,7 @@
 //! ```
 
 mod a2c;
+mod acktr;
 mod actor_critic;
 mod collect;
 mod distribution;
@@ -40,6 +41,7 @@ mod squash;
 mod update;
 
 pub use a2c::{A2c, A2cSettings};
+pub use acktr::{Acktr, AcktrSettings};
 pub use actor_critic::ActorCritic;
 pub use collect::collect;
 pub use distribution::ActionDistribution;
