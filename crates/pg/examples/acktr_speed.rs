@@ -48,17 +48,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let observe = fastest(|| kfac.observe(agent.policy.layers().iter().chain(agent.value.layers())));
     kfac.inverse_interval = u32::MAX;
     kfac.step(&mut agent.params)?;
-    let step = fastest(|| drop(kfac.step(&mut agent.params)));
+    let step = fastest(|| _ = kfac.step(&mut agent.params).unwrap());
     kfac.inverse_interval = 1;
-    let decompositions = fastest(|| drop(kfac.step(&mut agent.params))) - step;
+    let decompositions = fastest(|| _ = kfac.step(&mut agent.params).unwrap()) - step;
     println!("forward {forward:.0} us, one backward {backward:.0} us, factors {observe:.0} us,");
     println!("eigen-decompositions {decompositions:.0} us once in ten updates, step {step:.0} us");
 
     let mut acktr = Acktr::new(AcktrSettings::default(), &agent, Pcg64::from_seed(1));
     let mut learner = agent.clone();
-    let update = fastest(|| drop(acktr.update(&mut learner, &mut rollout)));
+    let update = fastest(|| _ = acktr.update(&mut learner, &mut rollout).unwrap());
     let mut a2c = A2c::new(A2cSettings::default(), &agent);
-    let plain = fastest(|| drop(a2c.update(&mut agent, &mut rollout)));
+    let plain = fastest(|| _ = a2c.update(&mut agent, &mut rollout).unwrap());
     println!("a whole update of ACKTR {update:.0} us, of A2C {plain:.0} us");
     Ok(())
 }
