@@ -129,8 +129,8 @@ struct Scratch {
 /// A step could not be made, because a number is not finite; the parameters were not touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KfacError {
-    /// The second moments of a layer, by its number in the order in which layers were added, are not finite.
-    Factors(usize),
+    /// The second moments of the layer with this weight are not finite.
+    Factors(TensorId),
     /// The natural gradient is not finite.
     Direction,
 }
@@ -138,10 +138,7 @@ pub enum KfacError {
 impl fmt::Display for KfacError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Factors(layer) => write!(
-                f,
-                "the K-FAC factors of layer {layer} are not finite: lower the step size"
-            ),
+            Self::Factors(_) => write!(f, "the K-FAC factors of a layer are not finite: lower the step size"),
             Self::Direction => write!(
                 f,
                 "the natural gradient is not finite: raise the damping or lower the step size"
@@ -289,11 +286,11 @@ impl Kfac {
     }
 
     fn decompose(&mut self) -> Result<(), KfacError> {
-        for (i, block) in self.blocks.iter_mut().enumerate() {
+        for block in &mut self.blocks {
             assert!(block.mass > 0.0, "layers are observed before the first step");
             let eigen = &mut self.scratch.eigen;
             if !(block.input.decompose(eigen) && block.output.decompose(eigen)) {
-                return Err(KfacError::Factors(i));
+                return Err(KfacError::Factors(block.weight));
             }
         }
         self.age = Some(0);

@@ -1,7 +1,8 @@
 //! Where the time of an ACKTR update goes: `cargo run --release -p epgt-pg --example acktr_speed`.
 //!
 //! Networks of 17 inputs, two layers of 64 and 6 continuous actions, 16 environments of 20 steps. Each part is repeated and the
-//! fastest of many rounds is printed, since other programs only ever make it slower.
+//! fastest of many rounds is printed, since other programs only ever make it slower. Steps have length 0, so that the rollout fits
+//! the policy throughout.
 
 use epgt_envs::Space;
 use epgt_nn::Kfac;
@@ -42,11 +43,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let forward = fastest(|| agent.forward(&observations, BATCH));
     let backward = fastest(|| agent.backward(&gradients, &[0.1; 6], &gradients[..BATCH]));
     let mut kfac = Kfac::new();
-    for layer in agent.policy.layers().iter().chain(agent.value.layers()) {
+    for layer in agent.layers() {
         kfac.add_linear(layer);
     }
-    let observe = fastest(|| kfac.observe(agent.policy.layers().iter().chain(agent.value.layers())));
-    kfac.inverse_interval = u32::MAX;
+    let observe = fastest(|| kfac.observe(agent.layers()));
+    (kfac.step_size, kfac.inverse_interval) = (0.0, u32::MAX);
     kfac.step(&mut agent.params)?;
     let step = fastest(|| _ = kfac.step(&mut agent.params).unwrap());
     kfac.inverse_interval = 1;
@@ -54,10 +55,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("forward {forward:.0} us, one backward {backward:.0} us, factors {observe:.0} us,");
     println!("eigen-decompositions {decompositions:.0} us once in ten updates, step {step:.0} us");
 
-    let mut acktr = Acktr::new(AcktrSettings::default(), &agent, Pcg64::from_seed(1));
-    let mut learner = agent.clone();
-    let update = fastest(|| _ = acktr.update(&mut learner, &mut rollout).unwrap());
-    let mut a2c = A2c::new(A2cSettings::default(), &agent);
+    let settings = AcktrSettings {
+        learning_rate: 0.0,
+        ..Default::default()
+    };
+    let mut acktr = Acktr::new(settings, &agent, Pcg64::from_seed(1));
+    let update = fastest(|| _ = acktr.update(&mut agent, &mut rollout).unwrap());
+    let settings = A2cSettings {
+        learning_rate: 0.0,
+        ..Default::default()
+    };
+    let mut a2c = A2c::new(settings, &agent);
     let plain = fastest(|| _ = a2c.update(&mut agent, &mut rollout).unwrap());
     println!("a whole update of ACKTR {update:.0} us, of A2C {plain:.0} us");
     Ok(())

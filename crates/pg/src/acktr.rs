@@ -11,8 +11,8 @@
 //! 5. one K-FAC step ([`Kfac::step`]): natural gradient, trust region of radius `kl_clip`, momentum.
 //!
 //! Details that matter. The value's Gaussian has variance `1 / vf_fisher_coef`; with 1, and `vf_coef` 0.5, its natural gradient
-//! is the Gauss-Newton step of the squared error. The networks share nothing but the trust region, which is that of action and
-//! value together: an update in which the value is far off moves the policy less. The log standard deviations of continuous
+//! is the Gauss-Newton step of the squared error. The trust region is that of action and value together, whether
+//! or not the networks share layers: an update in which the value is far off moves the policy less. The log standard deviations of continuous
 //! actions have an exact Fisher of 2. `nu = min(learning_rate, sqrt(2 kl_clip / g F^-1 g))` is the paper's; public
 //! implementations leave out the 2, so that their `kl_clip` means twice ours. A number that is not finite never reaches the
 //! parameters.
@@ -187,7 +187,7 @@ impl Acktr {
     /// ACKTR for one agent. The settings must be valid ([`AcktrSettings::validate`]).
     pub fn new(settings: AcktrSettings, agent: &ActorCritic, rng: Pcg64) -> Self {
         let mut kfac = Kfac::new();
-        for layer in agent.policy.layers().iter().chain(agent.value.layers()) {
+        for layer in agent.layers() {
             kfac.add_linear(layer);
         }
         if let Some(log_std) = agent.log_std {
@@ -228,12 +228,8 @@ impl Acktr {
         self.kfac.damping = self.settings.damping as f32;
         self.kfac.momentum = self.settings.momentum as f32;
         self.kfac.inverse_interval = self.settings.inverse_interval as u32;
-        let step = self.kfac.step(&mut agent.params).map_err(|error| NotFinite {
-            place: match error {
-                KfacError::Factors(layer) => format!("Fisher matrix of {}", layer_name(agent, layer)),
-                KfacError::Direction => "natural gradient".to_string(),
-            },
-        })?;
+        let step = self.kfac.step(&mut agent.params);
+        let step = step.map_err(|error| not_finite(error, agent))?;
         stats.trust_scale = Some(if step_size > 0.0 { step.scale / step_size } else { 1.0 });
         Ok(stats)
     }
@@ -261,19 +257,17 @@ impl Acktr {
         work.value_gradient.fill_with(|| (scale * rng.standard_normal()) as f32);
         work.backward(agent, actions)?;
         self.kfac.decay = self.settings.stats_decay as f32;
-        self.kfac
-            .observe(agent.policy.layers().iter().chain(agent.value.layers()));
+        self.kfac.observe(agent.layers());
         Ok(())
     }
 }
 
-/// `policy.0`, `value.2`, ...: the layer's name from its number in K-FAC.
-fn layer_name(agent: &ActorCritic, layer: usize) -> String {
-    let policy = agent.policy.layers().len();
-    match layer.checked_sub(policy) {
-        None => format!("policy.{layer}"),
-        Some(layer) => format!("value.{layer}"),
-    }
+fn not_finite(error: KfacError, agent: &ActorCritic) -> NotFinite {
+    let place = match error {
+        KfacError::Factors(tensor) => format!("Fisher matrix of {}", agent.params.shape(tensor).name),
+        KfacError::Direction => "natural gradient".to_string(),
+    };
+    NotFinite { place }
 }
 
 impl From<AcktrSettings> for Loss {
