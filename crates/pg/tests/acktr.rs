@@ -14,11 +14,15 @@ struct Training {
 }
 
 impl Training {
-    fn new(task: &str, n: usize, settings: AcktrSettings) -> Self {
+    fn new(task: &str, n: usize, shared: bool, settings: AcktrSettings) -> Self {
         let envs = VecEnv::new(epgt_envs::find(task).unwrap(), n, 1).unwrap();
         let (observation, actions) = (envs.observation_space().size(), envs.action_space().clone());
         let mut rng = Pcg64::from_seed(1);
-        let agent = ActorCritic::new(&PolicySettings::default(), observation, &actions, &mut rng);
+        let policy = PolicySettings {
+            shared,
+            ..Default::default()
+        };
+        let agent = ActorCritic::new(&policy, observation, &actions, &mut rng);
         Self {
             normalizer: Normalizer::new(observation, n, true, true, settings.gamma),
             rollout: Rollout::new(settings.n_steps, n, observation, actions.size()),
@@ -42,14 +46,19 @@ fn acktr_learns_to_balance_a_pole_for_nearly_as_long_as_it_may() {
         momentum: 0.0,
         ..Default::default()
     };
-    let mut training = Training::new("CartPole-v1", 8, settings);
-    let mut returns = Vec::new();
-    for _ in 0..60_000 / training.rollout.batch_size() {
-        training.iterate();
-        returns.extend(training.rollout.episodes.iter().map(|episode| episode.episode_return));
+    for shared in [false, true] {
+        let mut training = Training::new("CartPole-v1", 8, shared, settings);
+        let mut returns = Vec::new();
+        for _ in 0..60_000 / training.rollout.batch_size() {
+            training.iterate();
+            returns.extend(training.rollout.episodes.iter().map(|episode| episode.episode_return));
+        }
+        let score = returns[returns.len() - 30..].iter().sum::<f64>() / 30.0;
+        assert!(
+            score > 450.0,
+            "shared layers {shared}: 60,000 steps reach {score} of 500"
+        );
     }
-    let score = returns[returns.len() - 30..].iter().sum::<f64>() / 30.0;
-    assert!(score > 450.0, "60,000 steps reach {score} of 500");
 }
 
 /// The divergence of the first update after the Fisher matrix has been observed for a while, over the trust region's radius.
@@ -61,7 +70,7 @@ fn divergence_of_a_step(task: &str, vf_coef: f64) -> f32 {
         vf_coef,
         ..Default::default()
     };
-    let mut training = Training::new(task, 16, settings);
+    let mut training = Training::new(task, 16, false, settings);
     for _ in 0..20 {
         training.iterate();
     }
