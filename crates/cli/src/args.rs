@@ -49,7 +49,7 @@ pub enum Command {
 pub struct TrainArgs {
     /// The task, by its Gymnasium id (see: epgt tasks)
     pub task: Option<String>,
-    /// The policy-gradient method: a2c, ppo [default: what suits the task]
+    /// The policy-gradient method: a2c, ppo, acktr [default: what suits the task]
     #[arg(long)]
     pub algo: Option<String>,
     /// Who schedules the hyperparameters: epgt, fixed, random, bandit, dqn
@@ -169,7 +169,7 @@ pub struct BenchArgs {
     /// The task
     #[arg(default_value = "MountainCarContinuous-v0")]
     pub task: String,
-    /// The policy-gradient method: a2c, ppo
+    /// The policy-gradient method: a2c, ppo, acktr
     #[arg(long, default_value = "a2c")]
     pub algo: String,
     /// Set one setting of all that is measured, such as policy.hidden=64,64 (repeatable)

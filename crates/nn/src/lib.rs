@@ -23,8 +23,10 @@
 //! assert!((net.forward(&params, &[0.5, -0.3], 1)[0] - 1.0).abs() < 1e-3);
 //! ```
 
+mod eigen;
 mod init;
 pub mod kernel;
+mod kfac;
 mod linear;
 mod mlp;
 mod optim;
@@ -32,6 +34,7 @@ mod params;
 
 pub use init::orthogonal;
 pub use kernel::dot;
+pub use kfac::{Kfac, KfacError, KfacStep};
 pub use linear::{Activation, Linear};
 pub use mlp::Mlp;
 pub use optim::{Adam, RmsProp, Sgd, clip_gradient_norm};

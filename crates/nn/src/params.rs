@@ -136,6 +136,11 @@ impl Parameters {
         &mut self.gradients[self.shapes[id.0].range()]
     }
 
+    /// One tensor's name, size and place.
+    pub fn shape(&self, id: TensorId) -> &TensorShape {
+        &self.shapes[id.0]
+    }
+
     /// Names, sizes and places of the tensors, in the order in which they were added.
     pub fn shapes(&self) -> &[TensorShape] {
         &self.shapes

@@ -141,7 +141,9 @@ impl A2c {
     ///
     /// Afterwards `agent.params` holds the clipped gradient of this update, and the rollout its advantages and returns.
     pub fn update(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<UpdateStats, NotFinite> {
-        let mut stats = gradient(&self.settings.into(), &mut self.work, agent, rollout)?;
+        let loss = Loss::from(self.settings);
+        evaluate(&loss, &mut self.work, agent, rollout);
+        let mut stats = gradient(&loss, &mut self.work, agent, rollout)?;
         stats.grad_norm = update::clip(agent, self.settings.max_grad_norm)?;
 
         let learning_rate = self.learning_rate() as f32;
@@ -173,19 +175,22 @@ impl From<A2cSettings> for Loss {
     }
 }
 
-/// Steps 1 to 4 but for the clipping: leaves the gradient of the loss in `agent.params`.
-pub(crate) fn gradient(
-    loss: &Loss,
-    work: &mut Workspace,
-    agent: &mut ActorCritic,
-    rollout: &mut Rollout,
-) -> Result<UpdateStats, NotFinite> {
+/// Steps 1 and 2: advantages, and the networks' outputs.
+pub(crate) fn evaluate(loss: &Loss, work: &mut Workspace, agent: &mut ActorCritic, rollout: &mut Rollout) {
     rollout.compute_advantages(loss.gamma as f32, loss.gae_lambda as f32);
     if loss.normalize_advantage {
         update::normalize(&mut rollout.advantages);
     }
     work.forward(agent, rollout.batch_observations(), &rollout.actions);
+}
 
+/// Steps 3 and 4 but for the clipping: leaves the gradient of the loss in `agent.params`.
+pub(crate) fn gradient(
+    loss: &Loss,
+    work: &mut Workspace,
+    agent: &mut ActorCritic,
+    rollout: &Rollout,
+) -> Result<UpdateStats, NotFinite> {
     let (ent_coef, vf_coef) = (loss.ent_coef as f32, loss.vf_coef as f32);
     let policy_loss = losses::policy_gradient(&work.log_probs, &rollout.advantages, &mut work.log_prob_gradient);
     let entropy = losses::entropy_bonus(&work.entropies, ent_coef, &mut work.entropy_gradient);

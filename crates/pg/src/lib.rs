@@ -2,8 +2,8 @@
 //!
 //! Data walks one way. [`collect`] fills a [`Rollout`] (the environment phase: the agent acts T steps in each of N
 //! environments), [`gae`] turns its rewards and values into advantages, [`losses`] turn those and the outputs of an
-//! [`ActorCritic`] into gradients through an [`ActionDistribution`], and a [`Method`] such as [`A2c`] or [`Ppo`] steps the parameters. What a
-//! hyper-agent may change between two updates is listed as [`Hyperparameter`]s and set by index.
+//! [`ActorCritic`] into gradients through an [`ActionDistribution`], and a [`Method`] ([`A2c`], [`Ppo`] or [`Acktr`]) steps the
+//! parameters. What a hyper-agent may change between two updates is listed as [`Hyperparameter`]s and set by index.
 //!
 //! ```
 //! use epgt_envs::{Normalizer, VecEnv};
@@ -26,6 +26,7 @@
 //! ```
 
 mod a2c;
+mod acktr;
 mod actor_critic;
 mod collect;
 mod distribution;
@@ -40,6 +41,7 @@ mod squash;
 mod update;
 
 pub use a2c::{A2c, A2cSettings};
+pub use acktr::{Acktr, AcktrSettings};
 pub use actor_critic::ActorCritic;
 pub use collect::collect;
 pub use distribution::ActionDistribution;

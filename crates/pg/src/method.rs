@@ -5,13 +5,14 @@
 
 use std::borrow::Cow;
 
-use epgt_nn::{Adam, RmsProp};
+use epgt_nn::{Adam, Kfac, RmsProp};
 use epgt_rng::Pcg64;
 use epgt_settings::{Entry, Settings};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    A2c, A2cSettings, ActorCritic, NotFinite, Phase, Ppo, PpoSettings, Rollout, Schedulable, Schedule, UpdateStats,
+    A2c, A2cSettings, Acktr, AcktrSettings, ActorCritic, NotFinite, Phase, Ppo, PpoSettings, Rollout, Schedulable,
+    Schedule, UpdateStats,
 };
 
 epgt_settings::choice! {
@@ -21,6 +22,8 @@ epgt_settings::choice! {
         A2c = "a2c",
         /// Proximal policy optimisation: several epochs of minibatches per long rollout.
         Ppo = "ppo",
+        /// Actor-critic with Kronecker-factored trust region: one natural-gradient step per rollout.
+        Acktr = "acktr",
     }
 }
 
@@ -40,6 +43,8 @@ pub enum MethodSettings {
     A2c(A2cSettings),
     /// Of PPO.
     Ppo(PpoSettings),
+    /// Of ACKTR.
+    Acktr(AcktrSettings),
 }
 
 impl MethodSettings {
@@ -48,6 +53,7 @@ impl MethodSettings {
         match algorithm {
             Algorithm::A2c => Self::A2c(A2cSettings::default()),
             Algorithm::Ppo => Self::Ppo(PpoSettings::default()),
+            Algorithm::Acktr => Self::Acktr(AcktrSettings::default()),
         }
     }
 
@@ -56,6 +62,7 @@ impl MethodSettings {
         match self {
             Self::A2c(_) => Algorithm::A2c,
             Self::Ppo(_) => Algorithm::Ppo,
+            Self::Acktr(_) => Algorithm::Acktr,
         }
     }
 
@@ -64,6 +71,7 @@ impl MethodSettings {
         match self {
             Self::A2c(settings) => settings.entries(),
             Self::Ppo(settings) => settings.entries(),
+            Self::Acktr(settings) => settings.entries(),
         }
     }
 
@@ -72,6 +80,7 @@ impl MethodSettings {
         match self {
             Self::A2c(settings) => settings.assign(key, value),
             Self::Ppo(settings) => settings.assign(key, value),
+            Self::Acktr(settings) => settings.assign(key, value),
         }
     }
 
@@ -80,6 +89,7 @@ impl MethodSettings {
         match self {
             Self::A2c(settings) => settings.validate(),
             Self::Ppo(settings) => settings.validate(),
+            Self::Acktr(settings) => settings.validate(),
         }
     }
 
@@ -88,6 +98,7 @@ impl MethodSettings {
         match self {
             Self::A2c(settings) => settings,
             Self::Ppo(settings) => settings,
+            Self::Acktr(settings) => settings,
         }
     }
 
@@ -96,6 +107,7 @@ impl MethodSettings {
         match self {
             Self::A2c(settings) => settings.n_steps,
             Self::Ppo(settings) => settings.n_steps,
+            Self::Acktr(settings) => settings.n_steps,
         }
     }
 
@@ -104,6 +116,7 @@ impl MethodSettings {
         match self {
             Self::A2c(settings) => settings.gamma,
             Self::Ppo(settings) => settings.gamma,
+            Self::Acktr(settings) => settings.gamma,
         }
     }
 
@@ -112,6 +125,7 @@ impl MethodSettings {
         let falls = |schedule: Schedule, name: &'static str| (schedule == Schedule::Linear).then_some(name);
         let names = match self {
             Self::A2c(settings) => [falls(settings.learning_rate_schedule, "learning_rate"), None, None],
+            Self::Acktr(settings) => [falls(settings.learning_rate_schedule, "learning_rate"), None, None],
             Self::Ppo(settings) => [
                 falls(settings.learning_rate_schedule, "learning_rate"),
                 falls(settings.clip_schedule, "clip_range"),
@@ -124,7 +138,7 @@ impl MethodSettings {
     /// Rows of an update step; `None` for the whole rollout.
     pub fn minibatch(&self) -> Option<u64> {
         match self {
-            Self::A2c(_) => None,
+            Self::A2c(_) | Self::Acktr(_) => None,
             Self::Ppo(settings) => Some(settings.batch_size as u64),
         }
     }
@@ -132,7 +146,7 @@ impl MethodSettings {
     /// Policy update steps U that follow a rollout of `n` environments.
     pub fn updates_per_rollout(&self, n: usize) -> u64 {
         match self {
-            Self::A2c(_) => 1,
+            Self::A2c(_) | Self::Acktr(_) => 1,
             Self::Ppo(settings) => {
                 let minibatches = settings.n_steps.saturating_mul(n).div_ceil(settings.batch_size.max(1));
                 settings.n_epochs.saturating_mul(minibatches) as u64
@@ -148,6 +162,8 @@ pub enum Method {
     A2c(Box<A2c>, UpdateStats),
     /// Proximal policy optimisation.
     Ppo(Box<Ppo>),
+    /// Actor-critic with Kronecker-factored trust region and what its last update did.
+    Acktr(Box<Acktr>, UpdateStats),
 }
 
 /// A method's part of a checkpoint; it borrows while saving.
@@ -157,6 +173,8 @@ pub enum SavedMethod<'a> {
     A2c(Cow<'a, RmsProp>),
     /// Adam's state, and the generator of the minibatches.
     Ppo(Cow<'a, Adam>, Pcg64),
+    /// K-FAC's state, and the generator that the Fisher matrix is sampled with.
+    Acktr(Cow<'a, Kfac>, Pcg64),
 }
 
 impl Method {
@@ -168,6 +186,10 @@ impl Method {
                 let rng = Pcg64::for_purpose(seed, "minibatches", 0);
                 Self::Ppo(Box::new(Ppo::new(settings, agent, rng)))
             }
+            MethodSettings::Acktr(settings) => {
+                let rng = Pcg64::for_purpose(seed, "fisher", 0);
+                Self::Acktr(Box::new(Acktr::new(settings, agent, rng)), UpdateStats::default())
+            }
         }
     }
 
@@ -176,6 +198,7 @@ impl Method {
         match self {
             Self::A2c(a2c, _) => a2c.settings.set(index, value),
             Self::Ppo(ppo) => ppo.settings.set(index, value),
+            Self::Acktr(acktr, _) => acktr.settings.set(index, value),
         }
     }
 
@@ -184,13 +207,14 @@ impl Method {
         match self {
             Self::A2c(a2c, _) => a2c.settings.n_steps,
             Self::Ppo(ppo) => ppo.settings.n_steps,
+            Self::Acktr(acktr, _) => acktr.settings.n_steps,
         }
     }
 
     /// Passes over the rollout in the next update phase.
     pub fn epochs(&self) -> usize {
         match self {
-            Self::A2c(..) => 1,
+            Self::A2c(..) | Self::Acktr(..) => 1,
             Self::Ppo(ppo) => ppo.settings.n_epochs,
         }
     }
@@ -200,13 +224,14 @@ impl Method {
         match self {
             Self::A2c(a2c, _) => a2c.learning_rate(),
             Self::Ppo(ppo) => ppo.learning_rate(),
+            Self::Acktr(acktr, _) => acktr.learning_rate(),
         }
     }
 
     /// What the last update phase did.
     pub fn stats(&self) -> UpdateStats {
         match self {
-            Self::A2c(_, stats) => *stats,
+            Self::A2c(_, stats) | Self::Acktr(_, stats) => *stats,
             Self::Ppo(ppo) => ppo.stats(),
         }
     }
@@ -216,13 +241,14 @@ impl Method {
         match self {
             Self::A2c(a2c, _) => a2c.remaining = remaining,
             Self::Ppo(ppo) => ppo.remaining = remaining,
+            Self::Acktr(acktr, _) => acktr.remaining = remaining,
         }
     }
 
     /// Rows of the rollout that the current update phase has been through; 0 between two phases.
     pub fn rows_done(&self) -> u64 {
         match self {
-            Self::A2c(..) => 0,
+            Self::A2c(..) | Self::Acktr(..) => 0,
             Self::Ppo(ppo) => ppo.rows_done(),
         }
     }
@@ -235,6 +261,10 @@ impl Method {
                 Ok(Phase::Over)
             }
             Self::Ppo(ppo) => ppo.step(agent, rollout),
+            Self::Acktr(acktr, stats) => {
+                *stats = acktr.update(agent, rollout)?;
+                Ok(Phase::Over)
+            }
         }
     }
 
@@ -243,6 +273,7 @@ impl Method {
         match self {
             Self::A2c(a2c, _) => SavedMethod::A2c(Cow::Borrowed(&a2c.optimiser)),
             Self::Ppo(ppo) => SavedMethod::Ppo(Cow::Borrowed(&ppo.optimiser), ppo.rng.clone()),
+            Self::Acktr(acktr, _) => SavedMethod::Acktr(Cow::Borrowed(&acktr.kfac), acktr.rng.clone()),
         }
     }
 
@@ -253,6 +284,10 @@ impl Method {
             (Self::Ppo(ppo), SavedMethod::Ppo(optimiser, rng)) => {
                 ppo.optimiser = optimiser.into_owned();
                 ppo.rng = rng;
+            }
+            (Self::Acktr(acktr, _), SavedMethod::Acktr(kfac, rng)) => {
+                acktr.kfac = kfac.into_owned();
+                acktr.rng = rng;
             }
             _ => return Err("the checkpoint was made with another method".to_string()),
         }

@@ -2,8 +2,8 @@
 
 use epgt_envs::{Normalizer, StepRow, VecEnv};
 use epgt_pg::{
-    A2cSettings, ActorCritic, Algorithm, Effect, Method, MethodSettings, NotFinite, Phase, PolicySettings, PpoSettings,
-    Rollout, collect,
+    A2cSettings, AcktrSettings, ActorCritic, Algorithm, Effect, Method, MethodSettings, NotFinite, Phase,
+    PolicySettings, PpoSettings, Rollout, collect,
 };
 use epgt_rng::Pcg64;
 
@@ -180,14 +180,22 @@ fn a_time_limit_is_bootstrapped_with_the_value_of_the_cut_observation() {
 }
 
 /// Every method, with rollouts short enough for a test.
-fn methods() -> [MethodSettings; 2] {
+fn methods() -> [MethodSettings; 3] {
     let ppo = PpoSettings {
         n_steps: 10,
         batch_size: 7,
         n_epochs: 2,
         ..Default::default()
     };
-    [MethodSettings::of(Algorithm::A2c), MethodSettings::Ppo(ppo)]
+    let acktr = AcktrSettings {
+        inverse_interval: 2,
+        ..Default::default()
+    };
+    [
+        MethodSettings::of(Algorithm::A2c),
+        MethodSettings::Ppo(ppo),
+        MethodSettings::Acktr(acktr),
+    ]
 }
 
 #[test]
@@ -210,8 +218,9 @@ fn training_goes_on_from_a_checkpoint_as_if_nothing_had_happened() {
 
 #[test]
 fn a_checkpoint_of_another_method_is_refused() {
-    let [a2c, mut ppo] = methods().map(|settings| Training::new("CartPole-v1", 1, true, settings));
+    let [a2c, mut ppo, mut acktr] = methods().map(|settings| Training::new("CartPole-v1", 1, true, settings));
     assert!(ppo.method.restore(a2c.method.save()).is_err());
+    assert!(acktr.method.restore(ppo.method.save()).is_err());
 }
 
 #[test]
@@ -284,6 +293,7 @@ fn every_scheduled_hyperparameter_changes_the_next_updates() {
                 "max_grad_norm" => 1e-3,
                 "clip_range" | "clip_range_vf" => 1e-3,
                 "batch_size" => 3.0,
+                "inverse_interval" => 9.0,
                 "vf_coef" => 0.1,
                 "ent_coef" => 1.0,
                 _ => 0.5,

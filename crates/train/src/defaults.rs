@@ -26,6 +26,7 @@ pub fn of(task: &str, algorithm: Algorithm) -> impl Iterator<Item = (&'static st
     let method = match algorithm {
         Algorithm::A2c => a2c(family),
         Algorithm::Ppo => ppo(family),
+        Algorithm::Acktr => acktr(family),
     };
     [of_task(family), of_method(algorithm), method]
         .into_iter()
@@ -48,7 +49,7 @@ fn of_task(family: &str) -> Pairs {
 /// What holds for every task.
 fn of_method(algorithm: Algorithm) -> Pairs {
     match algorithm {
-        Algorithm::A2c => &[],
+        Algorithm::A2c | Algorithm::Acktr => &[],
         // All updates of a phase share one return: one hyper-action per phase, and each hyperparameter judged on its own
         // (method.md section 8).
         Algorithm::Ppo => &[("hyper.hold", "phase"), ("hyper.action_values", "factored")],
@@ -95,5 +96,17 @@ fn ppo(family: &str) -> Pairs {
             ("ppo.learning_rate_schedule", "linear"),
         ],
         _ => &[("n_envs", "1"), ("ppo.learning_rate_schedule", "linear")],
+    }
+}
+
+/// Momentum made learning slower or less steady on CartPole, Pendulum and HalfCheetah, and helped on MountainCarContinuous.
+fn acktr(family: &str) -> Pairs {
+    match family {
+        "CartPole" => &[("n_envs", "8"), ("acktr.momentum", "0.0")],
+        // Without a goal in sight all advantages are nearly 0, and so would be the steps.
+        "Acrobot" | "MountainCar" => &[("n_envs", "16"), ("acktr.normalize_advantage", "true")],
+        "MountainCarContinuous" => &[("n_envs", "8")],
+        "Pendulum" => &[("n_envs", "8"), ("acktr.momentum", "0.0"), ("acktr.gamma", "0.9")],
+        _ => &[("n_envs", "16"), ("acktr.momentum", "0.0")],
     }
 }
