@@ -32,6 +32,18 @@ const PPO: &[&str] = &[
     "checkpoint_interval=2000",
 ];
 
+/// ACKTR with its own hyperparameters scheduled.
+const ACKTR: &[&str] = &[
+    "--algo",
+    "acktr",
+    "--steps",
+    "80000",
+    "--tune",
+    "learning_rate=paper:3,kl_clip=0.001:0.002:0.003,vf_coef=0.25:0.5:1,inverse_interval=5:10,n_steps=10:20",
+    "--set",
+    "checkpoint_interval=2000",
+];
+
 /// The number after `n` in a sequence that looks random (splitmix64), as a share of 1.
 fn share(n: u64) -> f64 {
     let mut x = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -131,6 +143,11 @@ fn the_papers_method_killed_twenty_times_resumes_to_the_same_policy() {
 #[test]
 fn ppo_killed_twenty_times_resumes_to_the_same_policy() {
     killed_twenty_times(PPO);
+}
+
+#[test]
+fn acktr_killed_twenty_times_resumes_to_the_same_policy() {
+    killed_twenty_times(ACKTR);
 }
 
 /// Settings of a short run on a simulator's task.
