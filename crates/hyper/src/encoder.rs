@@ -13,7 +13,7 @@ mod training;
 
 use std::borrow::Cow;
 
-use epgt_nn::{Activation, Adam, Mlp, Parameters, TensorShape};
+use epgt_nn::{Activation, FactoredAdam, Mlp, Parameters, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ struct EncoderState {
     standard: Standardiser,
     /// Gradients n = 2..N_order, latest first.
     older: Vec<Vec<f32>>,
-    adam: Option<Adam>,
+    adam: Option<FactoredAdam>,
     recent: Vec<Snapshot>,
     next_recent: usize,
     rng: Pcg64,
@@ -94,7 +94,7 @@ impl Encoder {
         let phi = (kind != EncoderKind::Clock).then(|| network("phi", [size, middle, 2 * h], Activation::Tanh));
         let trained = kind == EncoderKind::Vae;
         let omega = trained.then(|| network("omega", [h, middle, size], Activation::Sigmoid));
-        let adam = trained.then(|| Adam::new(parameters.len(), 0.9, 0.999, 1e-8));
+        let adam = trained.then(|| FactoredAdam::new(parameters.shapes(), 0.9, 0.999, 1e-8));
         let key_dim = if kind == EncoderKind::Clock { 1 } else { h };
         Self {
             kind,

@@ -78,6 +78,11 @@ impl Projection {
         self.order
     }
 
+    /// The matrices C_m^n among the parameters that they were added to.
+    pub fn matrices(&self) -> &[TensorId] {
+        &self.matrices
+    }
+
     /// Writes the features of `sources`: the flat weights, then the flat gradients, latest first.
     pub fn project<'a>(&self, matrices: &Parameters, sources: impl Iterator<Item = &'a [f32]>, features: &mut [f32]) {
         let mut features = features.chunks_exact_mut(self.dim);
