@@ -18,6 +18,7 @@ use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use crate::TrainingContext;
+use crate::costs::{Costs, Watch};
 use crate::settings::{EncoderKind, HyperSettings};
 use crate::state::{Projection, Standardiser};
 use training::Batch;
@@ -46,6 +47,7 @@ pub struct Encoder {
     /// What changes and must survive a checkpoint.
     state: EncoderState,
     settings: HyperSettings,
+    costs: Costs,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -116,6 +118,7 @@ impl Encoder {
             phi,
             omega,
             settings: settings.clone(),
+            costs: Costs::default(),
         }
     }
 
@@ -130,12 +133,15 @@ impl Encoder {
             self.state.key[0] = context.progress as f32;
             return &self.state.key;
         };
+        let mut watch = Watch::start();
         let sources = sources(context, &self.state.older, self.projection.order());
         self.projection.project(&self.parameters, sources, &mut self.features);
         self.state.standard.learn(&self.features);
         self.state.standard.apply(&mut self.features);
+        watch.lap(&mut self.costs.projecting);
         let latent = phi.forward(&self.parameters, &self.features, 1);
         self.state.key.copy_from_slice(&latent[..self.settings.key_dim]);
+        watch.lap(&mut self.costs.encoding);
         &self.state.key
     }
 
@@ -144,6 +150,7 @@ impl Encoder {
         if self.kind != EncoderKind::Vae {
             return;
         }
+        let mut watch = Watch::start();
         let state = &mut self.state;
         if state.recent.len() < self.settings.encoder_buffer {
             state.recent.push(Snapshot {
@@ -158,6 +165,7 @@ impl Encoder {
         }
         snapshot.key = keyed.then(|| state.key.clone());
         state.next_recent = (state.next_recent + 1) % self.settings.encoder_buffer;
+        watch.lap(&mut self.costs.training);
     }
 
     /// Ages the gradients: the context's last gradient becomes the one before. Call it once per update, at the end.
@@ -165,7 +173,9 @@ impl Encoder {
         if let Some(oldest) = self.state.older.pop() {
             self.state.older.insert(0, oldest);
             if self.phi.is_some() {
+                let mut watch = Watch::start();
                 self.state.older[0].copy_from_slice(context.parameters.gradients());
+                watch.lap(&mut self.costs.projecting);
             }
         }
     }
@@ -183,6 +193,16 @@ impl Encoder {
     /// Mean distance between the keys that recent hyper-states had when they were made and the keys they would get now.
     pub fn drift(&self) -> Option<f32> {
         self.state.drift
+    }
+
+    /// What it and the mind around it have cost so far.
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// The books, for what the mind around it does with keys.
+    pub(crate) fn costs_mut(&mut self) -> &mut Costs {
+        &mut self.costs
     }
 
     /// What a checkpoint must hold.

@@ -1,12 +1,16 @@
 //! The VAE's training: one Adam step on |omega(z) - sigmoid(s)|^2 + KL (paper, A.3).
 
 use super::{Encoder, Snapshot};
+use crate::costs::Watch;
+use crate::state::Standardiser;
 
 /// Buffers of a training step.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     features: Vec<f32>,
     targets: Vec<f32>,
+    /// 1 / standard deviation of every feature.
+    scales: Vec<f32>,
     noise: Vec<f32>,
     latent: Vec<f32>,
     output_gradient: Vec<f32>,
@@ -20,7 +24,9 @@ impl Encoder {
         if self.omega.is_none() || self.state.recent.is_empty() {
             return;
         }
+        let mut watch = Watch::start();
         self.descend();
+        watch.lap(&mut self.costs.training);
     }
 
     /// The loss on a fresh batch, |omega(z) - sigmoid(s)|^2 + KL as a mean over the batch, and a step against its gradient.
@@ -38,10 +44,11 @@ impl Encoder {
 
         let b = &mut self.batch;
         b.features.resize(batch * size, 0.0);
+        state.standard.scales(&mut b.scales);
         for (snapshot, features) in chosen.iter().zip(b.features.chunks_exact_mut(size)) {
             let sources = snapshot.sources.chunks_exact(self.projection.parameters());
             self.projection.project(&self.parameters, sources, features);
-            state.standard.apply(features);
+            state.standard.apply_scaled(&b.scales, features);
         }
         b.targets.clone_from(&b.features);
         epgt_nn::kernel::sigmoid(&mut b.targets);
@@ -104,7 +111,7 @@ impl Encoder {
             .feature_gradient
             .chunks_exact_mut(size)
             .zip(b.features.chunks_exact(size));
-        rows.for_each(|(gradient, features)| state.standard.backward(features, gradient));
+        rows.for_each(|(gradient, features)| Standardiser::backward(&b.scales, features, gradient));
         let sources: Vec<&[f32]> = chosen.iter().map(|snapshot| snapshot.sources.as_slice()).collect();
         self.projection
             .backward(&mut self.parameters, &sources, &b.feature_gradient);
