@@ -9,6 +9,7 @@
 //! Keys of older encoders stay in the memory as they are (the paper ignores this); [`Encoder::drift`] measures by how much
 //! the keys of recent hyper-states have moved since they were made.
 
+mod pace;
 mod training;
 
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ use crate::TrainingContext;
 use crate::costs::{Costs, Watch};
 use crate::settings::{EncoderKind, HyperSettings};
 use crate::state::{Projection, Standardiser};
+use pace::Pace;
 use training::Batch;
 
 /// Makes memory keys from training contexts.
@@ -56,6 +58,7 @@ struct EncoderState {
     /// Gradients n = 2..N_order, latest first.
     older: Vec<Vec<f32>>,
     adam: Option<FactoredAdam>,
+    pace: Pace,
     recent: Vec<Snapshot>,
     next_recent: usize,
     rng: Pcg64,
@@ -106,6 +109,7 @@ impl Encoder {
                 standard: Standardiser::new(size),
                 older: vec![vec![0.0; projection.parameters()]; settings.order.saturating_sub(1)],
                 adam,
+                pace: Pace::new(settings),
                 recent: Vec::new(),
                 next_recent: 0,
                 rng,
@@ -166,6 +170,11 @@ impl Encoder {
         snapshot.key = keyed.then(|| state.key.clone());
         state.next_recent = (state.next_recent + 1) % self.settings.encoder_buffer;
         watch.lap(&mut self.costs.training);
+    }
+
+    /// Whether the encoder is to be trained before policy update `update`. Ask once per update.
+    pub fn training_is_due(&mut self, update: u64) -> bool {
+        self.kind == EncoderKind::Vae && self.state.pace.is_due(update)
     }
 
     /// Ages the gradients: the context's last gradient becomes the one before. Call it once per update, at the end.

@@ -141,7 +141,7 @@ impl Mind {
             }
         };
         encoder.costs_mut().updates += 1;
-        if (context.update + 1).is_multiple_of(settings.encoder_interval) {
+        if encoder.training_is_due(context.update) {
             if !decided {
                 encoder.remember(context, false);
             }

@@ -72,7 +72,7 @@ pub fn table<'a>(splits: impl Iterator<Item = (&'a str, usize, &'a Split)>) -> S
     }
     match lines {
         0 => String::new(),
-        _ => format!("{}\n", table.plain()),
+        _ => table.plain(),
     }
 }
 

@@ -26,6 +26,9 @@ impl Encoder {
         }
         let mut watch = Watch::start();
         self.descend();
+        if let Some(loss) = self.state.reconstruction_loss {
+            self.state.pace.learn(loss, &self.settings);
+        }
         watch.lap(&mut self.costs.training);
     }
 

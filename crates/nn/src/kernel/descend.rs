@@ -113,13 +113,14 @@ impl Descent<'_> {
             let delta = &delta[first..][..R];
             let dx = &mut dx[column..][..width];
             let x = load(simd, &x[column..][..width]);
-            let mut sum = load(simd, dx);
+            // Two sums, so that an addition need not wait for the one before.
+            let mut sums = [load(simd, dx), zero];
             for r in 0..R {
                 let d = simd.splat_f32s(delta[r]);
                 gradients[r] = simd.mul_add_f32s(d, x, gradients[r]);
-                sum = simd.mul_add_f32s(d, weights[r], sum);
+                sums[r % 2] = simd.mul_add_f32s(d, weights[r], sums[r % 2]);
             }
-            store(simd, dx, sum);
+            store(simd, dx, simd.add_f32s(sums[0], sums[1]));
         }
         let (beta1, rest1) = (simd.splat_f32s(self.beta1), simd.splat_f32s(1.0 - self.beta1));
         let column_rates = load(simd, &self.column_rates[column..][..width]);
