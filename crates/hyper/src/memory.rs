@@ -247,19 +247,23 @@ impl EpisodicMemory {
         // Farther than this is nothing of use to any action: most tiles end here, once a few near tuples are known.
         let mut farthest = f32::INFINITY;
         for_each_tile(&self.keys, key, |tile, distances| {
-            if !distances.iter().any(|&distance| distance < farthest) {
+            // No early exit: that is what lets the compiler vectorise it.
+            if !distances.iter().fold(false, |near, &d| near | (d < farthest)) {
                 return;
             }
+            let mut changed = false;
             let first = tile * TILE;
             let actions = &self.actions[first..self.actions.len().min(first + TILE)];
             for (lane, (&action, &distance)) in actions.iter().zip(distances).enumerate() {
                 for row in [action as usize, any] {
                     let nearest = &mut search.nearest[row * k..][..k];
-                    insert_sorted(nearest, &mut search.found[row], (distance, (first + lane) as u32));
+                    changed |= insert_sorted(nearest, &mut search.found[row], (distance, (first + lane) as u32));
                 }
             }
-            let last_of_rows = search.nearest.chunks_exact(k).map(|row| row[k - 1].0);
-            farthest = last_of_rows.fold(0.0, f32::max);
+            if changed {
+                let last_of_rows = search.nearest.chunks_exact(k).map(|row| row[k - 1].0);
+                farthest = last_of_rows.fold(0.0, f32::max);
+            }
         });
     }
 }
@@ -269,12 +273,12 @@ fn similarity(squared: f32) -> f32 {
     1.0 / (squared.sqrt() + KERNEL_EPSILON)
 }
 
-/// Puts a candidate into the ascending `nearest[..found]`, dropping the farthest when it is full.
+/// Puts a candidate into the ascending `nearest[..found]`, dropping the farthest when it is full. Says whether it was near enough.
 #[inline(always)]
-fn insert_sorted(nearest: &mut [(f32, u32)], found: &mut usize, candidate: (f32, u32)) {
+fn insert_sorted(nearest: &mut [(f32, u32)], found: &mut usize, candidate: (f32, u32)) -> bool {
     if *found == nearest.len() {
         if candidate.0 >= nearest[*found - 1].0 {
-            return;
+            return false;
         }
     } else {
         *found += 1;
@@ -285,6 +289,7 @@ fn insert_sorted(nearest: &mut [(f32, u32)], found: &mut usize, candidate: (f32,
         place -= 1;
     }
     nearest[place] = candidate;
+    true
 }
 
 /// Hands over the squared Euclidean distances of `key` from the keys of each tile.

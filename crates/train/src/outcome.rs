@@ -38,7 +38,7 @@ pub struct RunResult {
     pub policy_sha256: String,
     /// Wall-clock seconds of the hyper-agent since the start or resume; null for schedulers without a context, which are not timed.
     #[serde(default)]
-    pub hyper_seconds: Option<HyperSeconds>,
+    pub hyper_seconds: Option<Box<HyperSeconds>>,
 }
 
 /// What of a run's wall-clock time each part of the hyper-agent took ([`Costs`]), in seconds.

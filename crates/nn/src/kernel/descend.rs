@@ -105,8 +105,8 @@ impl Descent<'_> {
         let (m, n) = (self.row_rates.len(), self.column_rates.len());
         let zero = simd.splat_f32s(0.0);
         let (mut weights, mut gradients) = ([zero; R], [zero; R]);
-        for r in 0..R {
-            weights[r] = load(simd, &self.weight[(first + r) * n + column..][..width]);
+        for (r, weights) in weights.iter_mut().enumerate() {
+            *weights = load(simd, &self.weight[(first + r) * n + column..][..width]);
         }
         let inputs = self.input.chunks_exact(n).zip(self.input_gradient.chunks_exact_mut(n));
         for (delta, (x, dx)) in self.delta.chunks_exact(m).zip(inputs) {
