@@ -26,7 +26,7 @@ pub struct Descent<'a> {
     pub beta1: f32,
 }
 
-/// For G = delta^T input: mean = beta1 mean + (1 - beta1) G, weight[i, j] -= row_rates[i] column_rates[j] mean[i, j], and
+/// For G = delta^T input: `mean = beta1 mean + (1 - beta1) G`, `weight[i, j] -= row_rates[i] column_rates[j] mean[i, j]`, and
 /// `input_gradient` = delta weight with the weight before that.
 ///
 /// ```
