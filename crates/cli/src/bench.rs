@@ -7,6 +7,7 @@
 
 mod peer;
 mod simulator;
+mod split;
 mod table;
 
 use std::path::PathBuf;
@@ -14,13 +15,14 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use epgt_settings::Value;
-use epgt_train::{Assignment, Config, usage};
+use epgt_train::{Assignment, Config, HyperSeconds, usage};
 use serde::Deserialize;
 
 use crate::Done;
 use crate::args::BenchArgs;
 use crate::output;
 use peer::Peer;
+use split::Split;
 use table::{Report, Row};
 
 /// A way to spend environment steps.
@@ -79,6 +81,13 @@ struct Cost {
     steps: u64,
     cpu_seconds: f64,
     peak_memory_mb: f64,
+    #[serde(default)]
+    wall_seconds: f64,
+    #[serde(default)]
+    hyper_seconds: Option<HyperSeconds>,
+    /// The hyper-agent's part of it.
+    #[serde(skip)]
+    split: Option<Split>,
 }
 
 /// Measures and prints.
@@ -184,6 +193,9 @@ impl Bench {
             (Variant::Training { .. }, _) => {
                 let before = usage::children_cpu_seconds();
                 let mut cost = self.child(variant, config)?;
+                let (wall_seconds, cpu_seconds) = (cost.wall_seconds, cost.cpu_seconds);
+                let parts = cost.hyper_seconds.as_ref();
+                cost.split = parts.and_then(|parts| Split::new(parts, wall_seconds, cpu_seconds));
                 // All that the process used, from its start to its end, not only what its training loop saw.
                 cost.cpu_seconds = usage::children_cpu_seconds() - before;
                 Ok(cost)

@@ -33,6 +33,11 @@ fn every_variant_is_measured_and_the_simulator_is_the_fastest() {
         }
         assert!(row["of_simulator"].as_f64().unwrap() <= 1.0, "{row}");
         assert!(row["of_peer"].is_null());
+        let has_context = ["epgt", "epgt-paper", "dqn"].contains(&row["variant"].as_str().unwrap());
+        assert_eq!(row["hyper"].is_object(), has_context, "{row}");
+        if has_context {
+            the_parts_make_the_whole(&row["hyper"], row["variant"] != "epgt");
+        }
         let timed = ["fixed", "epgt"].contains(&row["variant"].as_str().unwrap());
         assert_eq!(
             row["first_update_ms"].as_f64().is_some_and(|ms| ms > 0.0),
@@ -40,6 +45,26 @@ fn every_variant_is_measured_and_the_simulator_is_the_fastest() {
             "{row}"
         );
     }
+}
+
+/// The parts of the hyper-agent's time are its total, and less than the run's; only trained encoders train.
+fn the_parts_make_the_whole(hyper: &serde_json::Value, trains: bool) {
+    assert_eq!(hyper["updates"], 400, "{hyper}");
+    let number = |name: &str| hyper[name].as_f64().unwrap();
+    let parts = [
+        "projecting_us",
+        "encoding_us",
+        "reading_us",
+        "writing_us",
+        "training_us",
+    ];
+    let sum: f64 = parts.iter().map(|part| number(part)).sum();
+    assert!((sum - number("total_us")).abs() < 1e-6 * sum, "{hyper}");
+    for part in &parts[..4] {
+        assert!(number(part) > 0.0, "{part} of {hyper}");
+    }
+    assert_eq!(number("training_us") > 0.0, trains, "{hyper}");
+    assert!((0.0..1.0).contains(&number("share")), "{hyper}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ const EXPLAINED: &[&str] = &[
     "learning_rate=paper:7",
 ];
 
-const RESULT_KEYS: [&str; 13] = [
+const RESULT_KEYS: [&str; 14] = [
     "task",
     "algo",
     "scheduler",
@@ -34,6 +34,7 @@ const RESULT_KEYS: [&str; 13] = [
     "cpu_seconds",
     "peak_memory_mb",
     "policy_sha256",
+    "hyper_seconds",
 ];
 
 #[test]

@@ -10,6 +10,7 @@ use epgt_nn::{Parameters, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
+use crate::costs::Costs;
 use crate::credit::{Credit, Outcome, Verdict};
 use crate::decision::{Choice, Decision};
 use crate::encoder::Encoder;
@@ -289,6 +290,12 @@ impl HyperAgent {
             correlations: axes.map(|axis| self.state.signal.correlation(axis)).collect(),
             verdict: self.state.verdict,
         }
+    }
+
+    /// What scheduling has cost since this agent was made, part by part; `None` for schedulers without a context, whose cost is
+    /// too small to be timed. It is not part of a checkpoint.
+    pub fn costs(&self) -> Option<&Costs> {
+        self.mind.costs()
     }
 
     /// What a checkpoint must hold.

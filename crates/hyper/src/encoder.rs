@@ -9,17 +9,20 @@
 //! Keys of older encoders stay in the memory as they are (the paper ignores this); [`Encoder::drift`] measures by how much
 //! the keys of recent hyper-states have moved since they were made.
 
+mod pace;
 mod training;
 
 use std::borrow::Cow;
 
-use epgt_nn::{Activation, Adam, Mlp, Parameters, TensorShape};
+use epgt_nn::{Activation, FactoredAdam, Mlp, Parameters, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use crate::TrainingContext;
+use crate::costs::{Costs, Watch};
 use crate::settings::{EncoderKind, HyperSettings};
 use crate::state::{Projection, Standardiser};
+use pace::Pace;
 use training::Batch;
 
 /// Makes memory keys from training contexts.
@@ -46,6 +49,7 @@ pub struct Encoder {
     /// What changes and must survive a checkpoint.
     state: EncoderState,
     settings: HyperSettings,
+    costs: Costs,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -53,7 +57,8 @@ struct EncoderState {
     standard: Standardiser,
     /// Gradients n = 2..N_order, latest first.
     older: Vec<Vec<f32>>,
-    adam: Option<Adam>,
+    adam: Option<FactoredAdam>,
+    pace: Pace,
     recent: Vec<Snapshot>,
     next_recent: usize,
     rng: Pcg64,
@@ -94,7 +99,7 @@ impl Encoder {
         let phi = (kind != EncoderKind::Clock).then(|| network("phi", [size, middle, 2 * h], Activation::Tanh));
         let trained = kind == EncoderKind::Vae;
         let omega = trained.then(|| network("omega", [h, middle, size], Activation::Sigmoid));
-        let adam = trained.then(|| Adam::new(parameters.len(), 0.9, 0.999, 1e-8));
+        let adam = trained.then(|| FactoredAdam::new(parameters.shapes(), 0.9, 0.999, 1e-8));
         let key_dim = if kind == EncoderKind::Clock { 1 } else { h };
         Self {
             kind,
@@ -104,6 +109,7 @@ impl Encoder {
                 standard: Standardiser::new(size),
                 older: vec![vec![0.0; projection.parameters()]; settings.order.saturating_sub(1)],
                 adam,
+                pace: Pace::new(settings),
                 recent: Vec::new(),
                 next_recent: 0,
                 rng,
@@ -116,6 +122,7 @@ impl Encoder {
             phi,
             omega,
             settings: settings.clone(),
+            costs: Costs::default(),
         }
     }
 
@@ -130,12 +137,15 @@ impl Encoder {
             self.state.key[0] = context.progress as f32;
             return &self.state.key;
         };
+        let mut watch = Watch::start();
         let sources = sources(context, &self.state.older, self.projection.order());
         self.projection.project(&self.parameters, sources, &mut self.features);
         self.state.standard.learn(&self.features);
         self.state.standard.apply(&mut self.features);
+        watch.lap(&mut self.costs.projecting);
         let latent = phi.forward(&self.parameters, &self.features, 1);
         self.state.key.copy_from_slice(&latent[..self.settings.key_dim]);
+        watch.lap(&mut self.costs.encoding);
         &self.state.key
     }
 
@@ -144,6 +154,7 @@ impl Encoder {
         if self.kind != EncoderKind::Vae {
             return;
         }
+        let mut watch = Watch::start();
         let state = &mut self.state;
         if state.recent.len() < self.settings.encoder_buffer {
             state.recent.push(Snapshot {
@@ -158,6 +169,12 @@ impl Encoder {
         }
         snapshot.key = keyed.then(|| state.key.clone());
         state.next_recent = (state.next_recent + 1) % self.settings.encoder_buffer;
+        watch.lap(&mut self.costs.training);
+    }
+
+    /// Whether the encoder is to be trained before policy update `update`. Ask once per update.
+    pub fn training_is_due(&mut self, update: u64) -> bool {
+        self.kind == EncoderKind::Vae && self.state.pace.is_due(update)
     }
 
     /// Ages the gradients: the context's last gradient becomes the one before. Call it once per update, at the end.
@@ -165,7 +182,9 @@ impl Encoder {
         if let Some(oldest) = self.state.older.pop() {
             self.state.older.insert(0, oldest);
             if self.phi.is_some() {
+                let mut watch = Watch::start();
                 self.state.older[0].copy_from_slice(context.parameters.gradients());
+                watch.lap(&mut self.costs.projecting);
             }
         }
     }
@@ -183,6 +202,16 @@ impl Encoder {
     /// Mean distance between the keys that recent hyper-states had when they were made and the keys they would get now.
     pub fn drift(&self) -> Option<f32> {
         self.state.drift
+    }
+
+    /// What it and the mind around it have cost so far.
+    pub fn costs(&self) -> &Costs {
+        &self.costs
+    }
+
+    /// The books, for what the mind around it does with keys.
+    pub(crate) fn costs_mut(&mut self) -> &mut Costs {
+        &mut self.costs
     }
 
     /// What a checkpoint must hold.

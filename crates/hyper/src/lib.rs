@@ -16,10 +16,12 @@
 //! | [`memory`](EpisodicMemory) | the episodic memory |
 //! | [`credit`](Credit) | from outcomes to hyper-returns |
 //! | [`agent`](HyperAgent) | the schedulers `epgt`, `fixed`, `random`, `bandit`, `dqn` |
+//! | [`costs`](Costs) | what the hyper-agent itself costs |
 //! | [`signal`](Signal) | whether the choices show in the outcomes |
 
 mod agent;
 mod bandit;
+mod costs;
 mod credit;
 mod decision;
 mod dqn;
@@ -33,6 +35,7 @@ mod state;
 
 pub use agent::{HyperAgent, Insight, Plan, SavedAgent, TrainingContext};
 pub use bandit::Bandit;
+pub use costs::Costs;
 pub use credit::{Credit, Outcome, Verdict};
 pub use decision::{Choice, Decision};
 pub use dqn::{Dqn, DqnState};

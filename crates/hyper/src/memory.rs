@@ -59,8 +59,6 @@ pub struct EpisodicMemory {
 /// Buffers of the last search.
 #[derive(Clone, Debug, Default)]
 struct Search {
-    /// Squared distances of all slots, padded to whole tiles.
-    distances: Vec<f32>,
     /// `[n_actions + 1][k]` nearest (squared distance, slot); the last row is of any action.
     nearest: Vec<(f32, u32)>,
     /// Tuples found in each row.
@@ -236,23 +234,37 @@ impl EpisodicMemory {
         (total > 0.0).then(|| sum / total)
     }
 
-    /// Finds the `k` nearest tuples of every action and of any action.
+    /// Finds the `k` nearest tuples of every action and of any action, earlier slots first where distances are equal.
     fn find_nearest(&mut self, key: &[f32], k: usize) {
         assert_eq!(key.len(), self.key_dim);
         let search = &mut self.search;
-        search.distances.resize(self.values.len().div_ceil(TILE) * TILE, 0.0);
-        squared_distances(&self.keys, key, &mut search.distances);
         search.k = k;
+        search.nearest.clear();
         search.nearest.resize((self.n_actions + 1) * k, (f32::INFINITY, 0));
         search.found.clear();
         search.found.resize(self.n_actions + 1, 0);
         let any = self.n_actions;
-        for (slot, (&action, &distance)) in self.actions.iter().zip(&search.distances).enumerate() {
-            for row in [action as usize, any] {
-                let nearest = &mut search.nearest[row * k..][..k];
-                insert_sorted(nearest, &mut search.found[row], (distance, slot as u32));
+        // Farther than this is nothing of use to any action: most tiles end here, once a few near tuples are known.
+        let mut farthest = f32::INFINITY;
+        for_each_tile(&self.keys, key, |tile, distances| {
+            // No early exit: that is what lets the compiler vectorise it.
+            if !distances.iter().fold(false, |near, &d| near | (d < farthest)) {
+                return;
             }
-        }
+            let mut changed = false;
+            let first = tile * TILE;
+            let actions = &self.actions[first..self.actions.len().min(first + TILE)];
+            for (lane, (&action, &distance)) in actions.iter().zip(distances).enumerate() {
+                for row in [action as usize, any] {
+                    let nearest = &mut search.nearest[row * k..][..k];
+                    changed |= insert_sorted(nearest, &mut search.found[row], (distance, (first + lane) as u32));
+                }
+            }
+            if changed {
+                let last_of_rows = search.nearest.chunks_exact(k).map(|row| row[k - 1].0);
+                farthest = last_of_rows.fold(0.0, f32::max);
+            }
+        });
     }
 }
 
@@ -261,12 +273,12 @@ fn similarity(squared: f32) -> f32 {
     1.0 / (squared.sqrt() + KERNEL_EPSILON)
 }
 
-/// Puts a candidate into the ascending `nearest[..found]`, dropping the farthest when it is full.
+/// Puts a candidate into the ascending `nearest[..found]`, dropping the farthest when it is full. Says whether it was near enough.
 #[inline(always)]
-fn insert_sorted(nearest: &mut [(f32, u32)], found: &mut usize, candidate: (f32, u32)) {
+fn insert_sorted(nearest: &mut [(f32, u32)], found: &mut usize, candidate: (f32, u32)) -> bool {
     if *found == nearest.len() {
         if candidate.0 >= nearest[*found - 1].0 {
-            return;
+            return false;
         }
     } else {
         *found += 1;
@@ -277,14 +289,15 @@ fn insert_sorted(nearest: &mut [(f32, u32)], found: &mut usize, candidate: (f32,
         place -= 1;
     }
     nearest[place] = candidate;
+    true
 }
 
-/// Squared Euclidean distance of `key` from every key of the tiles.
-fn squared_distances(tiles: &[f32], key: &[f32], out: &mut [f32]) {
+/// Hands over the squared Euclidean distances of `key` from the keys of each tile.
+fn for_each_tile(tiles: &[f32], key: &[f32], mut look: impl FnMut(usize, &[f32; TILE])) {
     Arch::new().dispatch(
         #[inline(always)]
         || {
-            for (tile, out) in tiles.chunks_exact(key.len() * TILE).zip(out.chunks_exact_mut(TILE)) {
+            for (number, tile) in tiles.chunks_exact(key.len() * TILE).enumerate() {
                 let mut sums = [0.0f32; TILE];
                 for (column, &x) in tile.chunks_exact(TILE).zip(key) {
                     for lane in 0..TILE {
@@ -292,7 +305,7 @@ fn squared_distances(tiles: &[f32], key: &[f32], out: &mut [f32]) {
                         sums[lane] += difference * difference;
                     }
                 }
-                out.copy_from_slice(&sums);
+                look(number, &sums);
             }
         },
     );

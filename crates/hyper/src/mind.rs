@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::agent::{Plan, TrainingContext};
 use crate::bandit::Bandit;
+use crate::costs::{Costs, Watch};
 use crate::decision::Decision;
 use crate::dqn::{Dqn, DqnState};
 use crate::encoder::{Encoder, SavedEncoder};
@@ -95,12 +96,14 @@ impl Mind {
                 let key = needed.then(|| encoder.key(context).to_vec());
                 encoder.remember(context, needed);
                 if let (true, Some(key)) = (greedy, &key) {
+                    let mut watch = Watch::start();
                     let mut rest = q;
                     for memory in memories {
                         let (group, others) = rest.split_at_mut(memory.n_actions());
                         memory.read(key, neighbours, group);
                         rest = others;
                     }
+                    watch.lap(&mut encoder.costs_mut().reading);
                 }
                 key
             }
@@ -108,7 +111,9 @@ impl Mind {
                 let key = encoder.key(context).to_vec();
                 encoder.remember(context, true);
                 if greedy {
+                    let mut watch = Watch::start();
                     dqn.read(&key, q);
+                    watch.lap(&mut encoder.costs_mut().reading);
                 }
                 Some(key)
             }
@@ -129,11 +134,14 @@ impl Mind {
             Self::Fixed | Self::Random | Self::Bandit(_) => return,
             Self::Episodic(encoder, _) => encoder,
             Self::Dqn(encoder, dqn) => {
+                let mut watch = Watch::start();
                 dqn.learn();
+                watch.lap(&mut encoder.costs_mut().training);
                 encoder
             }
         };
-        if (context.update + 1).is_multiple_of(settings.encoder_interval) {
+        encoder.costs_mut().updates += 1;
+        if encoder.training_is_due(context.update) {
             if !decided {
                 encoder.remember(context, false);
             }
@@ -156,7 +164,8 @@ impl Mind {
                     bandit.learn(option, decision.hyper_return);
                 }
             }
-            (Self::Episodic(_, memories), Some(key)) if decision.written => {
+            (Self::Episodic(encoder, memories), Some(key)) if decision.written => {
+                let mut watch = Watch::start();
                 let writing = Writing {
                     rule: settings.write_rule,
                     neighbours: settings.write_neighbours,
@@ -165,10 +174,13 @@ impl Mind {
                 for (memory, &option) in memories.iter_mut().zip(options) {
                     memory.write(key, option, decision.hyper_return, decision.update, &writing);
                 }
+                watch.lap(&mut encoder.costs_mut().writing);
             }
-            (Self::Dqn(_, dqn), Some(key)) => {
+            (Self::Dqn(encoder, dqn), Some(key)) => {
+                let mut watch = Watch::start();
                 let reward = if last_of_phase { decision.hyper_return } else { 0.0 };
                 dqn.push(key, options, reward, last_of_phase);
+                watch.lap(&mut encoder.costs_mut().writing);
             }
             _ => {}
         }
@@ -197,6 +209,11 @@ impl Mind {
             Self::Fixed | Self::Random | Self::Bandit(_) => None,
             Self::Episodic(encoder, _) | Self::Dqn(encoder, _) => Some(encoder),
         }
+    }
+
+    /// What it has cost so far, where its parts take long enough to be timed.
+    pub fn costs(&self) -> Option<&Costs> {
+        self.encoder().map(Encoder::costs)
     }
 
     /// Where the mind's own training has left the realm of numbers, if it has.

@@ -177,6 +177,9 @@ settings! {
         pub key_dim: usize = 32;
         /// Policy updates between two gradient steps of the VAE.
         pub encoder_interval: u64 = 10;
+        /// Factor by which that interval grows, up to 32-fold, whenever 16 steps have not lowered the reconstruction loss; 1
+        /// keeps it (paper).
+        pub encoder_interval_growth: f32 = 1.0;
         /// Hyper-states in a batch of the VAE.
         pub encoder_batch: usize = 8;
         /// Recent hyper-states from which the VAE's batches are drawn.
@@ -285,6 +288,10 @@ impl HyperSettings {
             if !(0.0..=1.0).contains(&value) {
                 return Err(format!("{name} = {value} must lie between 0 and 1"));
             }
+        }
+        let growth = self.encoder_interval_growth;
+        if !(growth >= 1.0 && growth.is_finite()) {
+            return Err(format!("encoder_interval_growth = {growth} must be at least 1"));
         }
         let rates = [
             ("encoder_learning_rate", self.encoder_learning_rate),

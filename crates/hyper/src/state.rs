@@ -78,6 +78,11 @@ impl Projection {
         self.order
     }
 
+    /// The matrices C_m^n among the parameters that they were added to.
+    pub fn matrices(&self) -> &[TensorId] {
+        &self.matrices
+    }
+
     /// Writes the features of `sources`: the flat weights, then the flat gradients, latest first.
     pub fn project<'a>(&self, matrices: &Parameters, sources: impl Iterator<Item = &'a [f32]>, features: &mut [f32]) {
         let mut features = features.chunks_exact_mut(self.dim);
@@ -177,33 +182,63 @@ impl Standardiser {
     pub fn learn(&mut self, features: &[f32]) {
         self.count += 1.0;
         let share = 1.0 / self.count;
-        for ((&x, mean), spread) in features.iter().zip(&mut self.mean).zip(&mut self.spread) {
-            let before = x - *mean;
-            *mean += before * share;
-            *spread += before * (x - *mean);
-        }
+        Arch::new().dispatch(|| {
+            for ((&x, mean), spread) in features.iter().zip(&mut self.mean).zip(&mut self.spread) {
+                let before = x - *mean;
+                *mean += before * share;
+                *spread += before * (x - *mean);
+            }
+        });
     }
 
     /// Standardises and clips in place.
     pub fn apply(&self, features: &mut [f32]) {
-        for ((x, mean), scale) in features.iter_mut().zip(&self.mean).zip(self.scales()) {
-            *x = ((*x - mean) * scale).clamp(-CLIP, CLIP);
-        }
+        let share = self.share();
+        Arch::new().dispatch(|| {
+            for ((x, mean), &spread) in features.iter_mut().zip(&self.mean).zip(&self.spread) {
+                *x = ((*x - mean) * scale(spread, share)).clamp(-CLIP, CLIP);
+            }
+        });
+    }
+
+    /// Writes 1 / standard deviation of every feature, for a batch that needs them more than once.
+    pub fn scales(&self, scales: &mut Vec<f32>) {
+        let share = self.share();
+        scales.resize(self.spread.len(), 0.0);
+        Arch::new().dispatch(|| {
+            for (out, &spread) in scales.iter_mut().zip(&self.spread) {
+                *out = scale(spread, share);
+            }
+        });
+    }
+
+    /// [`apply`](Self::apply) with the [`scales`](Self::scales) at hand.
+    pub fn apply_scaled(&self, scales: &[f32], features: &mut [f32]) {
+        Arch::new().dispatch(|| {
+            for ((x, mean), scale) in features.iter_mut().zip(&self.mean).zip(scales) {
+                *x = ((*x - mean) * scale).clamp(-CLIP, CLIP);
+            }
+        });
     }
 
     /// Turns the gradient of standardised features into that of the raw ones; clipped features pass none.
-    pub fn backward(&self, standardised: &[f32], gradient: &mut [f32]) {
-        for ((g, x), scale) in gradient.iter_mut().zip(standardised).zip(self.scales()) {
-            *g = if x.abs() < CLIP { *g * scale } else { 0.0 };
-        }
+    pub fn backward(scales: &[f32], standardised: &[f32], gradient: &mut [f32]) {
+        Arch::new().dispatch(|| {
+            for ((g, x), scale) in gradient.iter_mut().zip(standardised).zip(scales) {
+                *g = if x.abs() < CLIP { *g * scale } else { 0.0 };
+            }
+        });
     }
 
-    fn scales(&self) -> impl Iterator<Item = f32> + '_ {
-        let share = 1.0 / self.count.max(1.0);
-        self.spread
-            .iter()
-            .map(move |spread| 1.0 / ((spread * share).sqrt() + 1e-8))
+    fn share(&self) -> f32 {
+        1.0 / self.count.max(1.0)
     }
+}
+
+/// 1 / standard deviation from a sum of squared deviations.
+#[inline(always)]
+fn scale(spread: f32, share: f32) -> f32 {
+    1.0 / ((spread * share).sqrt() + 1e-8)
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 mod activation;
 mod combine;
 mod dense;
+mod descend;
 mod matrix;
 mod transpose;
 
@@ -19,6 +20,7 @@ pub use activation::{
 };
 pub use combine::{affine_transposed, column_sums, combine};
 pub use dense::affine;
+pub use descend::{Descent, descend};
 pub use matrix::{Matrix, gemm};
 pub use transpose::transpose;
 

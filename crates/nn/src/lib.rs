@@ -24,6 +24,7 @@
 //! ```
 
 mod eigen;
+mod factored;
 mod init;
 pub mod kernel;
 mod kfac;
@@ -32,6 +33,7 @@ mod mlp;
 mod optim;
 mod params;
 
+pub use factored::FactoredAdam;
 pub use init::orthogonal;
 pub use kernel::dot;
 pub use kfac::{Kfac, KfacError, KfacStep};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel;
-use crate::{Parameters, TensorId};
+use crate::{FactoredAdam, Parameters, TensorId};
 
 /// What a layer applies to each of its outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,21 +110,8 @@ impl Linear {
     /// # Panics
     /// If `output_gradient` does not fit the last forward pass.
     pub fn backward(&mut self, params: &mut Parameters, output_gradient: &[f32]) {
-        assert_eq!(
-            output_gradient.len(),
-            self.batch * self.outputs,
-            "one gradient for each output of the last pass"
-        );
-        let delta = grow(&mut self.delta, self.batch * self.outputs);
-        let output = &self.output[..self.batch * self.outputs];
-        match self.activation {
-            Activation::Identity => delta.copy_from_slice(output_gradient),
-            Activation::Tanh => kernel::scale_by_tanh_slope(output, output_gradient, delta),
-            Activation::Relu => kernel::scale_by_relu_slope(output, output_gradient, delta),
-            Activation::Elu => kernel::scale_by_elu_slope(output, output_gradient, delta),
-            Activation::LeakyRelu => kernel::scale_by_leaky_relu_slope(output, output_gradient, delta),
-            Activation::Sigmoid => kernel::scale_by_sigmoid_slope(output, output_gradient, delta),
-        }
+        self.find_delta(output_gradient);
+        let delta = &self.delta[..self.batch * self.outputs];
         let input = &self.input[..self.batch * self.inputs];
         let gradient = params.gradient_mut(self.weight);
         // A row of 2 or 17 inputs leaves most of a vector of 16 empty. Then the transposed gradient, with rows as long
@@ -143,6 +130,43 @@ impl Linear {
             kernel::combine(delta, (1, self.outputs), input, self.inputs, gradient);
         }
         kernel::column_sums(delta, params.gradient_mut(self.bias));
+    }
+
+    /// [`backward`](Self::backward), a step of weight and bias, and the gradient of the inputs in one pass over the weight, whose
+    /// gradient is not stored: for wide layers and small batches, where moving the weights costs more than the arithmetic.
+    ///
+    /// # Panics
+    /// If the slices do not fit the last forward pass.
+    pub fn descend(
+        &mut self,
+        params: &mut Parameters,
+        output_gradient: &[f32],
+        adam: &mut FactoredAdam,
+        input_gradient: &mut [f32],
+    ) {
+        self.find_delta(output_gradient);
+        kernel::column_sums(self.delta(), params.gradient_mut(self.bias));
+        adam.step_tensor(params, self.bias);
+        adam.step_weight(params, self.weight, self.delta(), self.input(), input_gradient);
+    }
+
+    /// The gradient of the pre-activations from that of the outputs.
+    fn find_delta(&mut self, output_gradient: &[f32]) {
+        assert_eq!(
+            output_gradient.len(),
+            self.batch * self.outputs,
+            "one gradient for each output of the last pass"
+        );
+        let delta = grow(&mut self.delta, self.batch * self.outputs);
+        let output = &self.output[..self.batch * self.outputs];
+        match self.activation {
+            Activation::Identity => delta.copy_from_slice(output_gradient),
+            Activation::Tanh => kernel::scale_by_tanh_slope(output, output_gradient, delta),
+            Activation::Relu => kernel::scale_by_relu_slope(output, output_gradient, delta),
+            Activation::Elu => kernel::scale_by_elu_slope(output, output_gradient, delta),
+            Activation::LeakyRelu => kernel::scale_by_leaky_relu_slope(output, output_gradient, delta),
+            Activation::Sigmoid => kernel::scale_by_sigmoid_slope(output, output_gradient, delta),
+        }
     }
 
     /// After [`backward`](Self::backward): the gradient of the inputs, delta W, written to `out [batch, inputs]`.

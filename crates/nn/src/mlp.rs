@@ -3,7 +3,7 @@
 use epgt_rng::Pcg64;
 
 use crate::linear::grow;
-use crate::{Activation, Linear, Parameters, orthogonal};
+use crate::{Activation, FactoredAdam, Linear, Parameters, orthogonal};
 
 /// A multi-layer perceptron whose layers are called `<name>.0`, `<name>.1`, and so on.
 ///
@@ -22,7 +22,9 @@ use crate::{Activation, Linear, Parameters, orthogonal};
 #[derive(Clone, Debug)]
 pub struct Mlp {
     layers: Vec<Linear>,
+    /// The gradient on its way back, and where the next layer's goes.
     flow: Vec<f32>,
+    next_flow: Vec<f32>,
 }
 
 impl Mlp {
@@ -100,6 +102,7 @@ impl Mlp {
         Self {
             layers,
             flow: Vec::new(),
+            next_flow: Vec::new(),
         }
     }
 
@@ -146,6 +149,41 @@ impl Mlp {
         let flow = grow(&mut self.flow, first.batch() * first.inputs());
         first.input_gradient(params, flow);
         flow
+    }
+
+    /// Steps every weight and bias against its gradient, given the gradient of the last outputs, in one pass over the weights
+    /// ([`Linear::descend`]). Returns the gradient of the inputs `[batch, first size]`.
+    ///
+    /// ```
+    /// use epgt_nn::{Activation, FactoredAdam, Mlp, Parameters};
+    ///
+    /// let mut params = Parameters::new();
+    /// let mut rng = epgt_rng::Pcg64::from_seed(0);
+    /// let mut net = Mlp::uniform(&mut params, "net", &[2, 32, 1], Activation::Tanh, Activation::Identity, &mut rng);
+    /// let mut adam = FactoredAdam::new(params.shapes(), 0.9, 0.999, 1e-8);
+    /// for _ in 0..200 {
+    ///     // Squared error against the target 1.
+    ///     let error = net.forward(&params, &[0.5, -0.3], 1)[0] - 1.0;
+    ///     adam.begin_step(1e-2);
+    ///     net.descend(&mut params, &[2.0 * error], &mut adam);
+    /// }
+    /// assert!((net.forward(&params, &[0.5, -0.3], 1)[0] - 1.0).abs() < 1e-2);
+    /// ```
+    ///
+    /// # Panics
+    /// If `output_gradient` does not fit the last forward pass.
+    pub fn descend(&mut self, params: &mut Parameters, output_gradient: &[f32], adam: &mut FactoredAdam) -> &[f32] {
+        let last = self.layers.len() - 1;
+        for (i, layer) in self.layers.iter_mut().enumerate().rev() {
+            let gradient = match i == last {
+                true => output_gradient,
+                false => &self.flow[..layer.batch() * layer.outputs()],
+            };
+            let into = grow(&mut self.next_flow, layer.batch() * layer.inputs());
+            layer.descend(params, gradient, adam, into);
+            std::mem::swap(&mut self.flow, &mut self.next_flow);
+        }
+        &self.flow[..self.layers[0].batch() * self.layers[0].inputs()]
     }
 
     /// The layers, from input to output.

@@ -30,6 +30,13 @@ impl TensorShape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TensorId(usize);
 
+impl TensorId {
+    /// Its number among the tensors, in the order in which they were added.
+    pub(crate) fn index(self) -> usize {
+        self.0
+    }
+}
+
 /// A view of one named row-major matrix: a weight, or its gradient.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tensor<'a> {

@@ -21,7 +21,7 @@ mod watch;
 
 pub use config::Config;
 pub use evaluate::{Evaluation, evaluate};
-pub use outcome::{Progress, RunEnd, RunError, RunResult};
+pub use outcome::{HyperSeconds, Progress, RunEnd, RunError, RunResult};
 pub use policy_file::Policy;
 pub use run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT, Run};
 pub use settings::{Assignment, Preset, RunSettings};

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use epgt_hyper::Costs;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::ArtifactError;
@@ -35,6 +36,46 @@ pub struct RunResult {
     pub peak_memory_mb: f64,
     /// SHA-256 of the last policy file.
     pub policy_sha256: String,
+    /// Wall-clock seconds of the hyper-agent since the start or resume; null for schedulers without a context, which are not timed.
+    #[serde(default)]
+    pub hyper_seconds: Option<Box<HyperSeconds>>,
+}
+
+/// What of a run's wall-clock time each part of the hyper-agent took ([`Costs`]), in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HyperSeconds {
+    /// Keeping gradients and making hyper-states.
+    pub projecting: f64,
+    /// Making keys of hyper-states.
+    pub encoding: f64,
+    /// Reading values.
+    pub reading: f64,
+    /// Writing hyper-returns.
+    pub writing: f64,
+    /// Training the encoder and, for `dqn`, the value network.
+    pub training: f64,
+    /// Policy updates in that time.
+    pub updates: u64,
+}
+
+impl HyperSeconds {
+    /// All parts together.
+    pub fn total(&self) -> f64 {
+        self.projecting + self.encoding + self.reading + self.writing + self.training
+    }
+}
+
+impl From<&Costs> for HyperSeconds {
+    fn from(costs: &Costs) -> Self {
+        Self {
+            projecting: costs.projecting.as_secs_f64(),
+            encoding: costs.encoding.as_secs_f64(),
+            reading: costs.reading.as_secs_f64(),
+            writing: costs.writing.as_secs_f64(),
+            training: costs.training.as_secs_f64(),
+            updates: costs.updates,
+        }
+    }
 }
 
 /// How a run ended.

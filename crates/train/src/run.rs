@@ -358,6 +358,7 @@ impl Run {
             cpu_seconds: self.cpu_seconds(),
             peak_memory_mb: usage::peak_memory_mb(),
             policy_sha256,
+            hyper_seconds: self.trainer.hyper.costs().map(|costs| Box::new(costs.into())),
         }
     }
 

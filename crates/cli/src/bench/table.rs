@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::Cost;
 use super::peer::{self, Peer};
+use super::split::{self, Split};
 
 /// The fastest measurement of one variant at one number of environments.
 #[derive(Clone, Debug, Serialize)]
@@ -21,6 +22,8 @@ pub struct Row {
     of_peer: Option<f64>,
     peak_memory_mb: f64,
     first_update_ms: Option<f64>,
+    /// What of it the hyper-agent takes, where it is timed.
+    hyper: Option<Split>,
 }
 
 impl Row {
@@ -39,6 +42,7 @@ impl Row {
             of_peer: None,
             peak_memory_mb: cost.peak_memory_mb,
             first_update_ms,
+            hyper: cost.split,
         }
     }
 
@@ -132,6 +136,12 @@ impl Report {
         }
         let (task, algo, t) = (&self.task, self.algo, self.n_steps);
         let mut text = format!("{task}, {algo}, T = {t}\n\n{}\n", table.plain());
+        let splits = self.rows.iter();
+        let splits = splits.filter_map(|row| row.hyper.as_ref().map(|split| (row.variant, row.n_envs, split)));
+        let splits = split::table(splits);
+        if !splits.is_empty() {
+            text.push_str(&format!("{splits}\n"));
+        }
         for note in self.notes() {
             text.push_str(&format!("- {note}\n"));
         }
@@ -147,6 +157,7 @@ impl Report {
             ),
             "Training: CPU time (user and system) of the whole process, with start-up and the checkpoint at the end.".to_string(),
             "simulator: random actions drawn beforehand; stepping alone, without start-up.".to_string(),
+            "Hyper-agent: CPU time by its own clock, per policy update; schedulers without a context are not timed.".to_string(),
             "First update: wall clock from start to end of a process that makes one rollout and one update, checkpoint \
              included; so at most that."
                 .to_string(),
@@ -187,6 +198,9 @@ mod tests {
             steps: 1000,
             cpu_seconds,
             peak_memory_mb: 5.0,
+            wall_seconds: 0.0,
+            hyper_seconds: None,
+            split: None,
         };
         Row::new(variant, 1, cost, first_update_ms)
     }

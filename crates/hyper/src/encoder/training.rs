@@ -1,12 +1,16 @@
 //! The VAE's training: one Adam step on |omega(z) - sigmoid(s)|^2 + KL (paper, A.3).
 
 use super::{Encoder, Snapshot};
+use crate::costs::Watch;
+use crate::state::Standardiser;
 
 /// Buffers of a training step.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     features: Vec<f32>,
     targets: Vec<f32>,
+    /// 1 / standard deviation of every feature.
+    scales: Vec<f32>,
     noise: Vec<f32>,
     latent: Vec<f32>,
     output_gradient: Vec<f32>,
@@ -20,19 +24,21 @@ impl Encoder {
         if self.omega.is_none() || self.state.recent.is_empty() {
             return;
         }
-        self.loss_and_gradients();
-        if let Some(adam) = &mut self.state.adam {
-            let (values, gradients) = self.parameters.split_mut();
-            adam.step(values, gradients, self.settings.encoder_learning_rate);
+        let mut watch = Watch::start();
+        self.descend();
+        if let Some(loss) = self.state.reconstruction_loss {
+            self.state.pace.learn(loss, &self.settings);
         }
+        watch.lap(&mut self.costs.training);
     }
 
-    /// The loss on a fresh batch, |omega(z) - sigmoid(s)|^2 + KL as a mean over the batch, and its gradient.
-    fn loss_and_gradients(&mut self) -> f32 {
+    /// The loss on a fresh batch, |omega(z) - sigmoid(s)|^2 + KL as a mean over the batch, and a step against its gradient.
+    fn descend(&mut self) -> f32 {
         let state = &mut self.state;
-        let (Some(phi), Some(omega)) = (&mut self.phi, &mut self.omega) else {
+        let (Some(phi), Some(omega), Some(adam)) = (&mut self.phi, &mut self.omega, &mut state.adam) else {
             return 0.0;
         };
+        adam.begin_step(self.settings.encoder_learning_rate);
         let (batch, h, size) = (self.settings.encoder_batch, self.settings.key_dim, self.features.len());
         let share = 1.0 / batch as f32;
         let chosen: Vec<&Snapshot> = (0..batch)
@@ -41,10 +47,11 @@ impl Encoder {
 
         let b = &mut self.batch;
         b.features.resize(batch * size, 0.0);
+        state.standard.scales(&mut b.scales);
         for (snapshot, features) in chosen.iter().zip(b.features.chunks_exact_mut(size)) {
             let sources = snapshot.sources.chunks_exact(self.projection.parameters());
             self.projection.project(&self.parameters, sources, features);
-            state.standard.apply(features);
+            state.standard.apply_scaled(&b.scales, features);
         }
         b.targets.clone_from(&b.features);
         epgt_nn::kernel::sigmoid(&mut b.targets);
@@ -77,7 +84,7 @@ impl Encoder {
         let error: f32 = decoded.iter().zip(&b.targets).map(|(x, t)| (x - t) * (x - t)).sum();
         state.reconstruction_loss = Some(error * share);
 
-        let from_decoder = omega.backward_to_input(&mut self.parameters, &b.output_gradient);
+        let from_decoder = omega.descend(&mut self.parameters, &b.output_gradient, adam);
         b.latent_gradient.clear();
         let mut divergence = 0.0;
         let rows = encoded_rows(phi.output(), h)
@@ -101,16 +108,19 @@ impl Encoder {
             );
         }
         b.feature_gradient.clear();
-        let to_features = phi.backward_to_input(&mut self.parameters, &b.latent_gradient);
+        let to_features = phi.descend(&mut self.parameters, &b.latent_gradient, adam);
         b.feature_gradient.extend_from_slice(to_features);
         let rows = b
             .feature_gradient
             .chunks_exact_mut(size)
             .zip(b.features.chunks_exact(size));
-        rows.for_each(|(gradient, features)| state.standard.backward(features, gradient));
+        rows.for_each(|(gradient, features)| Standardiser::backward(&b.scales, features, gradient));
         let sources: Vec<&[f32]> = chosen.iter().map(|snapshot| snapshot.sources.as_slice()).collect();
         self.projection
             .backward(&mut self.parameters, &sources, &b.feature_gradient);
+        for &matrix in self.projection.matrices() {
+            adam.step_tensor(&mut self.parameters, matrix);
+        }
         (error + divergence) * share
     }
 }
@@ -174,10 +184,11 @@ mod tests {
             ..HyperSettings::paper()
         };
         let (mut encoder, _) = watched(30, &settings);
-        let rng = encoder.state.rng.clone();
         let mut targets_moved = 0;
-        encoder.loss_and_gradients();
-        let gradients = encoder.parameters.gradients().to_vec();
+        let before = encoder.clone();
+        encoder.descend();
+        let mean = encoder.state.adam.as_ref().unwrap().mean();
+        let gradients: Vec<f32> = mean.iter().map(|mean| mean / (1.0 - 0.9)).collect();
         let projections = encoder
             .parameters
             .shapes()
@@ -187,10 +198,9 @@ mod tests {
         let targets = encoder.batch.targets.clone();
         for i in (0..encoder.parameters.len()).step_by(7) {
             let mut loss_at = |shift: f32| {
+                let mut encoder = before.clone();
                 encoder.parameters.values_mut()[i] += shift;
-                encoder.state.rng = rng.clone();
-                let mut loss = encoder.loss_and_gradients();
-                encoder.parameters.values_mut()[i] -= shift;
+                let mut loss = encoder.descend();
                 // The target is detached: take out what its own movement added.
                 let output = encoder.omega.as_ref().unwrap().output();
                 for ((x, moved), fixed) in output.iter().zip(&encoder.batch.targets).zip(&targets) {

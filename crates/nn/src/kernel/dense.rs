@@ -45,6 +45,9 @@ pub(super) fn check(input: &[f32], weight: &[f32], bias: &[f32], output: &[f32])
     inputs
 }
 
+/// Weights in a block, which take 64 KiB: the batch's inputs lie beside it in the second-level cache.
+const NEAR: usize = 16 * 1024;
+
 struct Affine<'a> {
     inputs: usize,
     input: &'a [f32],
@@ -61,21 +64,27 @@ impl WithSimd for Affine<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self {
             inputs,
-            mut input,
+            input,
             weight,
             bias,
             activation,
             output,
         } = self;
-        let mut rest = &mut *output;
-        while !rest.is_empty() {
-            let rows = match rest.len() / bias.len() {
-                4.. if super::many_registers::<S>() => self::rows::<S, 4>(simd, inputs, input, weight, bias, rest),
-                2.. => self::rows::<S, 2>(simd, inputs, input, weight, bias, rest),
-                _ => self::rows::<S, 1>(simd, inputs, input, weight, bias, rest),
-            };
-            input = &input[rows * inputs..];
-            rest = &mut rest[rows * bias.len()..];
+        // A block of the weight stays near while the whole batch goes by; one that does not fit there is fetched only once.
+        let (block, outputs) = ((NEAR / inputs).max(4) / 4 * 4, bias.len());
+        let blocks = weight.chunks(block * inputs).zip(bias.chunks(block));
+        for ((weight, bias), first) in blocks.zip((0..outputs).step_by(block)) {
+            let (mut input, mut rest) = (input, &mut *output);
+            while !rest.is_empty() {
+                let y = &mut rest[first..];
+                let rows = match input.len() / inputs {
+                    4.. if super::many_registers::<S>() => rows::<S, 4>(simd, inputs, input, weight, bias, y, outputs),
+                    2.. => rows::<S, 2>(simd, inputs, input, weight, bias, y, outputs),
+                    _ => rows::<S, 1>(simd, inputs, input, weight, bias, y, outputs),
+                };
+                input = &input[rows * inputs..];
+                rest = &mut rest[rows * outputs..];
+            }
         }
         activate(activation, output);
     }
@@ -94,7 +103,7 @@ pub(super) fn activate(activation: Activation, x: &mut [f32]) {
     }
 }
 
-/// The first `B` rows of the batch against all rows of the weight, four at a time. Returns `B`.
+/// The first `B` rows of the batch against all rows of the weight, four at a time. Rows of `y` begin `stride` apart. Returns `B`.
 #[inline(always)]
 fn rows<S: Simd, const B: usize>(
     simd: S,
@@ -103,6 +112,7 @@ fn rows<S: Simd, const B: usize>(
     weight: &[f32],
     bias: &[f32],
     y: &mut [f32],
+    stride: usize,
 ) -> usize {
     let outputs = bias.len();
     let mut group = [Row {
@@ -123,7 +133,7 @@ fn rows<S: Simd, const B: usize>(
         let sums = inner_products(simd, inputs, group, ws);
         let bias = &bias[o..][..4];
         for (b, sums) in sums.iter().enumerate() {
-            let y = &mut y[b * outputs + o..][..4];
+            let y = &mut y[b * stride + o..][..4];
             for r in 0..4 {
                 y[r] = sums[r] + bias[r];
             }
@@ -132,7 +142,7 @@ fn rows<S: Simd, const B: usize>(
     for (w, o) in rest.chunks_exact(inputs).zip(whole..outputs) {
         let sums = inner_products(simd, inputs, group, [w]);
         for (b, sums) in sums.iter().enumerate() {
-            y[b * outputs + o] = sums[0] + bias[o];
+            y[b * stride + o] = sums[0] + bias[o];
         }
     }
     B
