@@ -77,7 +77,7 @@ fn engine_alone<S: Simulation>(id: &str) -> Result<Duration, EnvError> {
     let mut observation = vec![0.0; env.observation_space().size()];
     let mut actions = Actions::new(env.action_space().clone());
     let mut rng = Pcg64::from_seed(0);
-    let mut simulation = S::begin(&mut rng, &mut observation);
+    let mut simulation = S::begin(&Default::default(), &mut rng, &mut observation);
     let (mut time, mut length, mut done) = (Duration::ZERO, 0, 0);
     while done < STEPS {
         let stretch = actions.draw(32.min(STEPS - done));
@@ -89,7 +89,7 @@ fn engine_alone<S: Simulation>(id: &str) -> Result<Duration, EnvError> {
             done += 1;
             length += 1;
             if simulation.judge(&mut observation).terminated || length == task.max_episode_steps {
-                simulation = S::begin(&mut rng, &mut observation);
+                simulation = S::begin(&Default::default(), &mut rng, &mut observation);
                 length = 0;
                 break;
             }

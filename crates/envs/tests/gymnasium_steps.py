@@ -1,6 +1,6 @@
 """Steps the real Gymnasium and prints what it returned, for the tests of this crate.
 
-Reads one JSON object per line: {"id", "seed", "actions"}; writes one per line: {"task", "observations", "rewards",
+Reads one JSON object per line: {"id", "options", "seed", "actions"}; writes one per line: {"task", "observations", "rewards",
 "ends"}. A request {"id", "seed", "episodes"} is answered with the "returns" and "lengths" of so many episodes of a
 random policy.
 Numbers travel as the hexadecimal digits of their big-endian bits, so that nothing is rounded on the way; observations
@@ -17,9 +17,10 @@ import gymnasium
 import numpy as np
 
 
-def play(id, seed, actions):
-    """The answer to one request; `actions` holds one row of float32 per step."""
-    env = gymnasium.make(id, disable_env_checker=True)
+def play(id, options, seed, actions):
+    """The answer to one request; `options` are texts, and `actions` holds one row of float32 per step."""
+    keywords = {name: value(text) for name, text in options}
+    env = gymnasium.make(id, disable_env_checker=True, **keywords)
     discrete = isinstance(env.action_space, gymnasium.spaces.Discrete)
     observations, rewards, ends = [env.reset(seed=seed)[0]], [], []
     for action in actions.reshape(-1, 1 if discrete else env.action_space.shape[0]):
@@ -59,6 +60,15 @@ def random_episodes(id, seed, episodes):
     return {"returns": returns, "lengths": lengths}
 
 
+def value(text):
+    """What Python would have in the place of an option's text."""
+    try:
+        parsed = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    return tuple(parsed) if isinstance(parsed, list) else parsed
+
+
 def describe(env):
     """What the task promises: bounds, number of choices, limit and threshold."""
     observation, action = env.observation_space, env.action_space
@@ -82,7 +92,7 @@ def main():
             print(json.dumps(random_episodes(**request)), flush=True)
             continue
         actions = np.frombuffer(bytes.fromhex(request["actions"]), ">f4").astype(np.float32)
-        print(json.dumps(play(request["id"], request["seed"], actions)), flush=True)
+        print(json.dumps(play(request["id"], request["options"], request["seed"], actions)), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 //! What holds for the MuJoCo tasks by themselves: exact states, pictures, and refusals.
 
 use epgt_envs::mujoco::{Installation, Library, Model, MujocoEnv, installation};
-use epgt_envs::{Env, EnvError, Shape, tasks};
+use epgt_envs::{Env, EnvError, Shape, find, tasks};
 use epgt_rng::Pcg64;
 use std::path::{Path, PathBuf};
 
@@ -128,7 +128,7 @@ fn models_that_are_none_are_refused() {
             library: library.clone(),
             models,
         };
-        let refused = MujocoEnv::open_with("HalfCheetah-v5", &installation).err();
+        let refused = MujocoEnv::open_with(find("HalfCheetah-v5").expect("a task"), &installation).err();
         refused.expect("a refusal").to_string()
     };
     let missing = refused("no/such/directory".into());

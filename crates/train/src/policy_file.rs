@@ -129,7 +129,7 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
         ));
     }
     let task = epgt_envs::find(&description.task).map_err(|error| error.to_string())?;
-    let env = (task.make)().map_err(|error| error.to_string())?;
+    let env = task.make().map_err(|error| error.to_string())?;
     let mut settings = PolicySettings {
         hidden: description.hidden,
         value_hidden: description.value_hidden,

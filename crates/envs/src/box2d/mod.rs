@@ -15,22 +15,20 @@ mod replayed;
 mod terrain;
 
 pub use bipedal_walker::BipedalWalker;
-pub use lunar_lander::LunarLander;
+pub use lunar_lander::{Conditions, LunarLander};
 pub use replayed::{Replayed, Simulation};
 
 use crate::{Color, Scene, TaskSpec};
 
 /// The entries of the registry.
-pub(crate) static TASKS: [TaskSpec; 5] = [
-    bipedal_walker::TASK,
-    bipedal_walker::HARDCORE_TASK,
-    lunar_lander::TASK,
-    lunar_lander::CONTINUOUS_TASK,
-    lunar_lander::CONTINUOUS_V2_TASK,
-];
+pub(crate) fn tasks() -> Vec<TaskSpec> {
+    [bipedal_walker::tasks(), lunar_lander::tasks()].concat()
+}
 
 /// Steps per second.
 const FPS: f64 = 50.0;
+/// The earth's gravity, roughly.
+const GRAVITY: f64 = -10.0;
 /// Pixels of Gymnasium's picture per unit of the world; most lengths are given in pixels.
 const SCALE: f64 = 30.0;
 /// The part of the world that is seen.
