@@ -253,10 +253,7 @@ mod tests {
             "flag = maybe cannot be used: true or false is wanted"
         );
         assert_eq!(refused("count", "0"), "count = 0 cannot be used: 1 or more is wanted");
-        assert_eq!(
-            refused("scale", "-1"),
-            "scale = -1 cannot be used: 0 or more is wanted"
-        );
+        assert_eq!(refused("scale", "-1"), "scale = -1 cannot be used: 0 or more is wanted");
         assert_eq!(
             refused("scale", "nan"),
             "scale = nan cannot be used: a finite number is wanted"

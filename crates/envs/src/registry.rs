@@ -106,7 +106,10 @@ impl TaskSpec {
     /// Its id, with the options that are not the defaults.
     pub fn label(&self) -> String {
         let changed = self.options.changed();
-        let listed: Vec<String> = changed.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        let listed: Vec<String> = changed
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
         match listed.is_empty() {
             true => self.id.to_string(),
             false => format!("{} ({})", self.id, listed.join(", ")),

@@ -138,7 +138,10 @@ const OPTIONS: [(&str, &[(&str, &str)]); 27] = [
             ("reset_noise_scale", "0.01"),
         ],
     ),
-    ("Ant-v4", &[("healthy_z_range", "[0.5, 0.7]"), ("healthy_reward", "0.3")]),
+    (
+        "Ant-v4",
+        &[("healthy_z_range", "[0.5, 0.7]"), ("healthy_reward", "0.3")],
+    ),
     (
         "Ant-v5",
         &[
@@ -162,7 +165,10 @@ const OPTIONS: [(&str, &[(&str, &str)]); 27] = [
             ("include_cfrc_ext_in_observation", "false"),
         ],
     ),
-    ("Ant-v5", &[("xml_file", "humanoid.xml"), ("healthy_z_range", "[0.9, 3.0]")]),
+    (
+        "Ant-v5",
+        &[("xml_file", "humanoid.xml"), ("healthy_z_range", "[0.9, 3.0]")],
+    ),
     (
         "HalfCheetah-v4",
         &[

@@ -27,7 +27,11 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2), the angle measured from upright.",
     max_episode_steps: 200,
     reward_threshold: None,
-    options: Options::of(&[TaskOption::new("g", OptionValue::Number(10.0), "Acceleration of gravity")]),
+    options: Options::of(&[TaskOption::new(
+        "g",
+        OptionValue::Number(10.0),
+        "Acceleration of gravity",
+    )]),
     build: |options| {
         Ok(Box::new(Pendulum {
             gravity: options.number("g"),

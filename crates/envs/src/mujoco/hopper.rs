@@ -86,10 +86,7 @@ fn judge(moment: &Moment<'_>, (bonus, over): (f64, bool)) -> (f64, bool) {
 fn healthy(moment: &Moment<'_>) -> bool {
     let (qpos, qvel) = (moment.get(Array::Qpos), moment.get(Array::Qvel));
     let terms = moment.terms();
-    let calm = qpos[2..]
-        .iter()
-        .chain(qvel)
-        .all(|&x| inside(terms.healthy_state, x));
+    let calm = qpos[2..].iter().chain(qvel).all(|&x| inside(terms.healthy_state, x));
     calm && inside(terms.healthy_z, qpos[1]) && inside(terms.healthy_angle, qpos[2])
 }
 

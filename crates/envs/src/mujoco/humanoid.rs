@@ -91,10 +91,7 @@ pub(super) const WALK_V4: Definition = Definition {
     observe: |state, row| observe(state, row, 0, 0),
     judge: |moment| {
         let (bonus, over) = moment.health_v4(healthy(moment));
-        (
-            moment.terms().forward * moment.speed() + bonus - effort(moment),
-            over,
-        )
+        (moment.terms().forward * moment.speed() + bonus - effort(moment), over)
     },
     view: View::side(1.0, [2.4, 1.35]),
 };

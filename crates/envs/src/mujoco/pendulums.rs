@@ -23,11 +23,7 @@ pub(super) const SINGLE_V5: Definition = Definition {
         noise: 0.01,
         ..Terms::NONE
     },
-    options: &[
-        "xml_file",
-        "frame_skip",
-        "reset_noise_scale",
-    ],
+    options: &["xml_file", "frame_skip", "reset_noise_scale"],
     forces: |_| false,
     bodies: &[],
     reset: Reset::Uniform,
@@ -68,12 +64,7 @@ pub(super) const DOUBLE_V5: Definition = Definition {
         healthy: 10.0,
         ..Terms::NONE
     },
-    options: &[
-        "xml_file",
-        "frame_skip",
-        "healthy_reward",
-        "reset_noise_scale",
-    ],
+    options: &["xml_file", "frame_skip", "healthy_reward", "reset_noise_scale"],
     forces: |_| false,
     bodies: &[],
     reset: Reset::Normal,

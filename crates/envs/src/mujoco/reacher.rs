@@ -22,12 +22,7 @@ pub(super) const V5: Definition = Definition {
         control: 1.0,
         ..Terms::NONE
     },
-    options: &[
-        "xml_file",
-        "frame_skip",
-        "reward_dist_weight",
-        "reward_control_weight",
-    ],
+    options: &["xml_file", "frame_skip", "reward_dist_weight", "reward_control_weight"],
     forces: |_| false,
     bodies: &["fingertip", "target"],
     reset: Reset::Own(|qpos, qvel, rng| {

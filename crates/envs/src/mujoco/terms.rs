@@ -116,35 +116,56 @@ impl Terms {
     fn slot(&mut self, name: &str) -> Option<(Slot<'_>, &'static str)> {
         use Slot::{Count, Flag, Number, Range};
         Some(match name {
-            "frame_skip" => (Count(&mut self.frame_skip), "Steps of the simulation per step of the task"),
-            "reset_noise_scale" => (Number(&mut self.noise), "How far an episode begins from the model's start"),
+            "frame_skip" => (
+                Count(&mut self.frame_skip),
+                "Steps of the simulation per step of the task",
+            ),
+            "reset_noise_scale" => (
+                Number(&mut self.noise),
+                "How far an episode begins from the model's start",
+            ),
             "forward_reward_weight" => (Number(&mut self.forward), "Weight of the forward speed"),
             "ctrl_cost_weight" | "reward_control_weight" => {
                 (Number(&mut self.control), "Weight of the squared controls, which cost")
             }
-            "contact_cost_weight" | "impact_cost_weight" => {
-                (Number(&mut self.contact), "Weight of the squared external forces, which cost")
-            }
+            "contact_cost_weight" | "impact_cost_weight" => (
+                Number(&mut self.contact),
+                "Weight of the squared external forces, which cost",
+            ),
             "contact_cost_range" | "impact_cost_range" => {
                 (Range(&mut self.contact_cost), "Bounds of what external forces cost")
             }
             "contact_force_range" => (Range(&mut self.force), "Bounds that each external force is clipped to"),
-            "reward_dist_weight" => (Number(&mut self.distance), "Weight of the distance to the target, which costs"),
-            "reward_near_weight" => (Number(&mut self.near), "Weight of the distance of tip and cylinder, which costs"),
+            "reward_dist_weight" => (
+                Number(&mut self.distance),
+                "Weight of the distance to the target, which costs",
+            ),
+            "reward_near_weight" => (
+                Number(&mut self.near),
+                "Weight of the distance of tip and cylinder, which costs",
+            ),
             "healthy_reward" => (Number(&mut self.healthy), "Reward of every step in a healthy state"),
             "terminate_when_unhealthy" => (Flag(&mut self.terminate), "Whether an unhealthy state ends the episode"),
-            "healthy_state_range" => (Range(&mut self.healthy_state), "Healthy values of everything but x and z"),
+            "healthy_state_range" => (
+                Range(&mut self.healthy_state),
+                "Healthy values of everything but x and z",
+            ),
             "healthy_z_range" => (Range(&mut self.healthy_z), "Healthy heights of the torso"),
             "healthy_angle_range" => (Range(&mut self.healthy_angle), "Healthy angles of the torso"),
-            "exclude_current_positions_from_observation" => {
-                (Flag(&mut self.exclude_positions), "Whether the place on the ground is not observed")
-            }
-            "use_contact_forces" => (Flag(&mut self.use_forces), "Whether external forces are observed and cost"),
+            "exclude_current_positions_from_observation" => (
+                Flag(&mut self.exclude_positions),
+                "Whether the place on the ground is not observed",
+            ),
+            "use_contact_forces" => (
+                Flag(&mut self.use_forces),
+                "Whether external forces are observed and cost",
+            ),
             "include_cinert_in_observation" => (Flag(&mut self.inertia), "Whether inertias are observed"),
             "include_cvel_in_observation" => (Flag(&mut self.velocity), "Whether velocities of bodies are observed"),
-            "include_qfrc_actuator_in_observation" => {
-                (Flag(&mut self.actuators), "Whether forces of the actuators are observed")
-            }
+            "include_qfrc_actuator_in_observation" => (
+                Flag(&mut self.actuators),
+                "Whether forces of the actuators are observed",
+            ),
             "include_cfrc_ext_in_observation" => (Flag(&mut self.external), "Whether external forces are observed"),
             "uph_cost_weight" => (Number(&mut self.unused), "Without effect, as in Gymnasium 1.4"),
             _ => return None,
