@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_task_without_a_picture_is_refused() {
         let task = TaskSpec {
-            make: || Ok(Box::new(Blind(make("Pendulum-v1")?))),
+            build: |_| Ok(Box::new(Blind(make("Pendulum-v1")?))),
             ..find("Pendulum-v1").unwrap().clone()
         };
         let refusal = check(Path::new("out.gif"), 1, &task).unwrap_err();

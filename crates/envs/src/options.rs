@@ -148,7 +148,11 @@ impl Options {
         self.given.retain(|(given, _)| *given != name);
         // A value that is the default changes nothing, so it is as if it had not been given.
         if value != option.default {
-            self.given.push((option.name, text.to_string()));
+            let text = match value {
+                OptionValue::Text(text) => text.to_string(),
+                other => other.show(),
+            };
+            self.given.push((option.name, text));
             self.given.sort_by_key(|(name, _)| *name);
         }
         Ok(())
@@ -159,7 +163,7 @@ impl Options {
         self.declared.iter().map(|option| (option, self.value(option.name)))
     }
 
-    /// The options whose value is not the default, as they were given.
+    /// The options whose value is not the default, as names and texts.
     pub fn changed(&self) -> Vec<(String, String)> {
         let given = self.given.iter();
         given.map(|(name, text)| (name.to_string(), text.clone())).collect()

@@ -26,6 +26,8 @@ pub struct Config {
     pub hyper: HyperSettings,
     /// The scheduled hyperparameters with their grids as text.
     pub tune: Vec<(String, String)>,
+    /// The options of the task that are not its defaults.
+    pub env: Vec<(String, String)>,
 }
 
 impl Config {
@@ -53,6 +55,7 @@ impl Config {
             method: MethodSettings::of(Algorithm::A2c),
             hyper: HyperSettings::default(),
             tune: vec![("learning_rate".to_string(), "paper:7".to_string())],
+            env: Vec::new(),
         };
         // What is said of these decides the layers below all other assignments.
         const DECISIVE: [&str; 3] = ["task", "algo", "preset"];
@@ -85,6 +88,9 @@ impl Config {
         for assignment in assignments.iter().filter(|said| !DECISIVE.contains(&said.key.as_str())) {
             config.assign(&assignment.key, &assignment.value)?;
         }
+        if !config.run.task.is_empty() {
+            config.settle_env()?;
+        }
         // One order, however the user wrote them: it decides what a joint hyper-action's number means.
         config
             .tune
@@ -115,6 +121,10 @@ impl Config {
 
     /// Sets one setting by its dotted key.
     pub fn assign(&mut self, key: &str, value: &str) -> Result<(), String> {
+        if let Some(name) = key.strip_prefix("env.") {
+            self.assign_env(name, value);
+            return Ok(());
+        }
         if let Some(name) = key.strip_prefix("tune.") {
             let grid = value
                 .trim_matches('"')
@@ -221,6 +231,7 @@ impl Config {
             }
             text.push('\n');
         }
+        text.push_str(&self.env_toml());
         text.push_str("# The scheduled hyperparameters and their values: \"paper:B\", \"around:FACTOR:B\", \"log:LOW..HIGH:B\",\n");
         text.push_str("# \"uniform:LOW..HIGH:B\", or the values themselves, \"0:0.01:0.02\".\n[tune]\n");
         for (name, grid) in &self.tune {
