@@ -199,6 +199,10 @@ pub struct BenchArgs {
     /// Only step the simulator in this process, and print one JSON object per number of environments
     #[arg(long, conflicts_with_all = ["peer", "repeat", "json"])]
     pub simulator_only: bool,
+    /// Measure stepping alone, with random actions: the bare engine, our environment, many of them on 1 and 2 threads, and
+    /// Python's Gymnasium from the interpreter of the peer
+    #[arg(long, conflicts_with_all = ["peer", "peer_steps", "steps", "simulator_only", "json"])]
+    pub simulators: bool,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

@@ -223,14 +223,17 @@ impl MujocoEnv {
         &self.data
     }
 
-    /// The simulation, to be stepped by hand.
-    pub fn data_mut(&mut self) -> &mut Data {
-        &mut self.data
-    }
-
-    /// Steps of the simulation per step of the task.
-    pub fn frame_skip(&self) -> usize {
-        self.terms.frame_skip
+    /// The engine's part of a step, and nothing else: so that what it costs can be measured.
+    pub fn simulate(&mut self, action: &[f32]) {
+        let controls = self.data.get_mut(Array::Ctrl);
+        controls
+            .iter_mut()
+            .zip(action)
+            .for_each(|(control, &x)| *control = x.into());
+        self.data.step(self.terms.frame_skip);
+        if self.forces {
+            self.data.compute_forces();
+        }
     }
 
     /// Seconds that a step takes in the simulation.
@@ -303,21 +306,14 @@ impl Env for MujocoEnv {
     }
 
     fn step(&mut self, action: &[f32], observation: &mut [f32]) -> Result<Step, EnvError> {
-        let controls = self.data.get_mut(Array::Ctrl);
-        if action.len() != controls.len() {
-            return Err(wrong_size(action.len(), controls.len()));
+        let controls = self.data.get(Array::Ctrl).len();
+        if action.len() != controls {
+            return Err(wrong_size(action.len(), controls));
         }
         if let Some(entry) = action.iter().position(|x| x.is_nan()) {
             return Err(not_a_number(entry));
         }
-        controls
-            .iter_mut()
-            .zip(action)
-            .for_each(|(control, &x)| *control = x.into());
-        self.data.step(self.terms.frame_skip);
-        if self.forces {
-            self.data.compute_forces();
-        }
+        self.simulate(action);
         let after = (self.definition.measure)(&self.state());
         let (reward, terminated) = (self.definition.judge)(&Moment {
             state: self.state(),
