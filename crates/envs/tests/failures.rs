@@ -162,6 +162,21 @@ fn actions_that_mean_nothing_are_refused() {
 }
 
 #[test]
+fn actions_of_another_size_are_refused() {
+    for id in ["CartPole-v1", "Pendulum-v1", "LunarLander-v3", "BipedalWalker-v3"] {
+        let mut env = epgt_envs::make(id).expect("a task");
+        let mut observation = vec![0.0; env.observation_space().size()];
+        env.reset(Some(0), &mut observation).expect("a reset");
+        let size = env.action_space().size();
+        for wrong in [0, size + 1] {
+            let error = env.step(&vec![0.0; wrong], &mut observation).expect_err("another size");
+            let expected = format!("the action has {wrong} numbers, but this task takes {size}");
+            assert_eq!(error, EnvError::InvalidAction(expected), "{id}");
+        }
+    }
+}
+
+#[test]
 fn foreign_bytes_are_not_restored() {
     let mut pendulum = Pendulum::new();
     let saved = pendulum.save();

@@ -42,8 +42,9 @@ def play(id, options, seed, actions):
 def random_episodes(id, seed, episodes):
     """Returns and lengths of episodes whose actions are drawn at random.
 
-    Each is the first one of a new environment: Gymnasium's walker reuses its world, and what is left in it from the
-    episodes before changes in which order contacts are solved.
+    Each is the first one of a new environment, because ours begin in a new world, and Gymnasium's walker keeps its
+    world. There the contacts come in another order, and a walk may part from that in a new world; what was measured of
+    that is told in src/box2d/mod.rs.
     """
     rng = np.random.default_rng(seed)
     returns, lengths = [], []

@@ -4,6 +4,7 @@
 //! the generator's state before the episode and the actions since lead to the same state again, bit for bit.
 
 use crate::env::{decode, encode};
+use crate::space::wrong_size;
 use crate::{Env, EnvError, Scene, Space, Step};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
@@ -140,6 +141,10 @@ impl<S: Simulation> Env for Replayed<S> {
             .simulation
             .as_mut()
             .expect("an episode is begun before it is stepped");
+        let size = self.action_space.size();
+        if action.len() != size {
+            return Err(wrong_size(action.len(), size));
+        }
         simulation.drive(action, &mut self.history.rng)?;
         self.history.actions.extend_from_slice(action);
         simulation.simulate();

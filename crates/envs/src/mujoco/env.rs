@@ -9,7 +9,7 @@ use super::model_file::{check_model, model_path, no_body};
 use super::picture::{self, View};
 use super::terms::Terms;
 use crate::env::{decode, encode};
-use crate::space::not_a_number;
+use crate::space::{not_a_number, wrong_size};
 use crate::{Env, EnvError, Options, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 
@@ -353,9 +353,4 @@ impl Env for MujocoEnv {
         (self.rng, self.measured) = (rng, measured);
         Ok(())
     }
-}
-
-#[cold]
-fn wrong_size(given: usize, wanted: usize) -> EnvError {
-    EnvError::InvalidAction(format!("the action has {given} numbers, but this task takes {wanted}"))
 }
