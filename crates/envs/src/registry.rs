@@ -89,6 +89,9 @@ impl TaskSpec {
         for (name, text) in options {
             task.options.set(task.id, name.as_ref(), text.as_ref())?;
         }
+        if let Some(action) = box2d::action(&task.options) {
+            task.action = action;
+        }
         Ok(task)
     }
 

@@ -322,7 +322,7 @@ impl Config {
 
     fn validate(&self) -> Result<(), String> {
         let run = &self.run;
-        let task = epgt_envs::find(&run.task).map_err(|error| error.to_string())?;
+        let task = self.task()?;
         if run.n_envs == 0 {
             return Err("n_envs = 0 cannot be used: at least one environment is needed".to_string());
         }
@@ -332,7 +332,7 @@ impl Config {
         if run.log_interval == Some(0) {
             return Err("log_interval = 0 cannot be used: use at least one rollout's steps".to_string());
         }
-        let policy = self.policy.validate().and_then(|()| self.policy.validate_for(task));
+        let policy = self.policy.validate().and_then(|()| self.policy.validate_for(&task));
         policy.map_err(|error| format!("policy.{error}"))?;
         let section = run.algo.name();
         self.method.validate().map_err(|error| format!("{section}.{error}"))?;
@@ -355,7 +355,7 @@ impl Config {
     /// the rollout, the networks with their optimisers, and the hyper-agent's encoder, roughly but in full.
     fn check_memory(&self) -> Result<(), String> {
         const MOST_GIGABYTES: f64 = 16.0;
-        let task = epgt_envs::find(&self.run.task).map_err(|error| error.to_string())?;
+        let task = self.task()?;
         let (observation, action) = (task.observation.len(), task.action.len());
         let rollout = self.rollout_steps() as f64 * (observation as f64 + action as f64 + 10.0);
         let (weights, rows) = self.policy.size(observation, action);

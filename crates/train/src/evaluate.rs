@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_squashed_policy_is_evaluated_as_it_acts_in_training() {
         let task = find("Pendulum-v1").unwrap();
-        let mut env = (task.make)().unwrap();
+        let mut env = task.make().unwrap();
         let settings = PolicySettings {
             squash: true,
             ..Default::default()

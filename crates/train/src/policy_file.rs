@@ -145,7 +145,7 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
     };
     settings.assign("activation", &description.activation)?;
     settings.validate()?;
-    settings.validate_for(task)?;
+    settings.validate_for(&task)?;
     let size = env.observation_space().size();
     let actions: &Space = env.action_space();
     let mut networks = ActorCritic::new(&settings, size, actions, &mut Pcg64::from_seed(0));
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn damaged_and_foreign_files_are_refused_by_reason() {
         let (networks, normalizer) = trained(&small());
-        let encode = |task, settings| encode(task, &settings, &networks, &normalizer, true).unwrap();
+        let encode = |task: &TaskSpec, settings| encode(task, &settings, &networks, &normalizer, true).unwrap();
         let reason = |bytes: &[u8]| decode(bytes).err().unwrap();
         let bytes = encode(&pendulum(), small());
         assert!(reason(&bytes[..bytes.len() / 2]).contains("damaged"));

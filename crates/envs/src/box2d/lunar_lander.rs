@@ -126,6 +126,14 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
     vec![choices, throttles, older_name]
 }
 
+/// The table of actions that the options ask for.
+pub(super) fn action(options: &Options) -> &'static [Entry] {
+    match options.flag("continuous") {
+        true => THROTTLES,
+        false => CHOICES,
+    }
+}
+
 /// What can be chosen about the moon.
 #[derive(Clone, Debug)]
 pub struct Conditions {
