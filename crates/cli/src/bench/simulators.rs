@@ -9,7 +9,7 @@ use std::time::Instant;
 use epgt_envs::{EnvError, StepRow, TaskSpec, VecEnv};
 use epgt_report::text_table::TextTable;
 use epgt_rng::Pcg64;
-use epgt_train::usage::thread_cpu_seconds;
+use epgt_train::usage::{process_cpu_seconds, thread_cpu_seconds};
 use serde::Deserialize;
 
 use super::engine::{self, Trajectory};
@@ -90,11 +90,11 @@ pub fn run(args: &BenchArgs) -> Result<Done, String> {
     let name = task.id.replace("LunarLanderContinuous-v2", "LunarLanderContinuous-v3");
     let (mut bare, mut own, mut theirs) = (None, None, None);
     let mut versions = String::new();
-    let mut rates = [0.0f64; 2];
+    let mut groups = [Group::default(); 2];
     for round in 1..=args.repeat {
         output::live_line(&format!("round {round} of {}", args.repeat));
         for _ in 0..PASSES {
-            measure(task, n, &mut bare, &mut own, &mut rates).map_err(|error| error.to_string())?;
+            measure(task, n, &mut bare, &mut own, &mut groups).map_err(|error| error.to_string())?;
         }
         let mut command = Command::new(&python);
         command.args(["-c", SCRIPT, &name]);
@@ -108,7 +108,7 @@ pub fn run(args: &BenchArgs) -> Result<Done, String> {
         bare,
         own: own.unwrap_or_default(),
         theirs: theirs.unwrap_or_default(),
-        rates,
+        groups,
     };
     output::print(&report(task, n, &speeds, &versions, args.repeat))?;
     Ok(Done::Completely)
@@ -118,8 +118,26 @@ struct Speeds {
     bare: Option<Pass>,
     own: Pass,
     theirs: Pass,
-    /// Steps per second of wall clock on one thread and on two.
-    rates: [f64; 2],
+    /// On one thread and on two.
+    groups: [Group; 2],
+}
+
+/// How fast many environments are together; each number is the best of all passes.
+#[derive(Clone, Copy)]
+struct Group {
+    /// Steps per second of wall clock.
+    rate: f64,
+    /// CPU seconds of a step, of all threads.
+    cpu_seconds: f64,
+}
+
+impl Default for Group {
+    fn default() -> Self {
+        Group {
+            rate: 0.0,
+            cpu_seconds: f64::INFINITY,
+        }
+    }
 }
 
 /// One pass of everything that is ours.
@@ -128,15 +146,17 @@ fn measure(
     n: usize,
     bare: &mut Option<Pass>,
     own: &mut Option<Pass>,
-    rates: &mut [f64; 2],
+    groups: &mut [Group; 2],
 ) -> Result<(), EnvError> {
     let (pass, trajectory) = environment(task)?;
     Pass::keep_fastest(own, pass);
     if let Some(pass) = engine::pass(task, &trajectory)? {
         Pass::keep_fastest(bare, pass);
     }
-    for (rate, threads) in rates.iter_mut().zip(1..) {
-        *rate = rate.max(vectorised(task, n, threads)?);
+    for (best, threads) in groups.iter_mut().zip(1..) {
+        let group = vectorised(task, n, threads)?;
+        best.rate = best.rate.max(group.rate);
+        best.cpu_seconds = best.cpu_seconds.min(group.cpu_seconds);
     }
     Ok(())
 }
@@ -169,15 +189,15 @@ fn random_actions(space: &epgt_envs::Space, rows: usize) -> Vec<f32> {
     actions
 }
 
-/// Steps per second of wall clock of many environments on some threads.
-fn vectorised(task: &TaskSpec, n: usize, threads: usize) -> Result<f64, EnvError> {
+/// Many environments on some threads.
+fn vectorised(task: &TaskSpec, n: usize, threads: usize) -> Result<Group, EnvError> {
     let mut envs = VecEnv::new(task, n, SEED)?.on_threads(threads);
     let rows = (STEPS / n).max(1);
     let actions = random_actions(envs.action_space(), rows * n);
     let mut observations = vec![0.0; n * envs.observation_space().size()];
     let (mut rewards, mut terminated, mut truncated) = (vec![0.0; n], vec![false; n], vec![false; n]);
     envs.reset(&mut observations)?;
-    let begun = Instant::now();
+    let (begun, cpu) = (Instant::now(), process_cpu_seconds());
     for row in actions.chunks_exact(actions.len() / rows) {
         let out = StepRow {
             observations: &mut observations,
@@ -187,7 +207,11 @@ fn vectorised(task: &TaskSpec, n: usize, threads: usize) -> Result<f64, EnvError
         };
         envs.step(row, out)?;
     }
-    Ok((rows * n) as f64 / begun.elapsed().as_secs_f64())
+    let steps = (rows * n) as f64;
+    Ok(Group {
+        rate: steps / begun.elapsed().as_secs_f64(),
+        cpu_seconds: (process_cpu_seconds() - cpu) / steps,
+    })
 }
 
 fn report(task: &TaskSpec, n: usize, speeds: &Speeds, versions: &str, repeat: usize) -> String {
@@ -218,17 +242,21 @@ fn report(task: &TaskSpec, n: usize, speeds: &Speeds, versions: &str, repeat: us
             &times(Some(pass.steps_per_second() / theirs)),
         ]);
     }
-    let [one, two] = speeds.rates;
+    let [one, two] = speeds.groups;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     format!(
         "{}, random actions\n\n{}\n\
-         - {n} environments together, steps per second of wall clock: {one:.0} on 1 thread, {two:.0} on 2 ({:.2} times).\n\
+         - {n} environments together: {:.0} steps per second of wall clock on 1 thread, {:.0} on 2 ({:.2} times, with {:.2} times \
+         the CPU time; that needs an idle machine).\n\
          - Machine: {cores} x {}; epgt {}; {versions}.\n\
          - The fastest of {} passes of {STEPS} steps each. Engine and environment take the same steps; steps/CPU-s include \
          resets, us/step does not.\n",
         task.id,
         table.plain(),
-        two / one,
+        one.rate,
+        two.rate,
+        two.rate / one.rate,
+        two.cpu_seconds / one.cpu_seconds,
         cpu_model(),
         env!("CARGO_PKG_VERSION"),
         repeat * PASSES,
@@ -242,15 +270,15 @@ mod tests {
     #[test]
     fn the_engine_takes_the_steps_of_the_environment_in_less_time() {
         let task = epgt_envs::find("LunarLander-v3").unwrap();
-        let (mut bare, mut own, mut rates) = (None, None, [0.0; 2]);
+        let (mut bare, mut own, mut groups) = (None, None, [Group::default(); 2]);
         for _ in 0..3 {
-            measure(task, 4, &mut bare, &mut own, &mut rates).unwrap();
+            measure(task, 4, &mut bare, &mut own, &mut groups).unwrap();
         }
         let (bare, own) = (bare.unwrap(), own.unwrap());
         assert_eq!((bare.steps, bare.resets), (own.steps, own.resets));
         assert!(own.resets > 5 && own.reset_seconds > 0.0);
         assert!(bare.step_us() < 1.2 * own.step_us(), "{bare:?} {own:?}");
-        assert!(rates.iter().all(|&rate| rate > 100.0), "{rates:?}");
+        assert!(groups.iter().all(|group| group.rate > 100.0 && group.cpu_seconds > 0.0));
     }
 
     #[test]
@@ -263,9 +291,12 @@ mod tests {
             bare: None,
             own: pass,
             theirs: pass,
-            rates: [1.0, 2.0],
+            groups: [1.0, 2.0].map(|rate| Group { rate, cpu_seconds: 1.0 }),
         };
         let text = report(task, 2, &speeds, "Gymnasium", 1);
-        assert!(!text.contains("\nengine") && text.contains("(2.00 times)"), "{text}");
+        assert!(
+            !text.contains("\nengine") && text.contains("(2.00 times, with 1.00 times"),
+            "{text}"
+        );
     }
 }

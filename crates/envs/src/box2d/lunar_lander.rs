@@ -3,13 +3,13 @@
 use super::engine::{Engine, Motor, Part, vec2};
 use super::replayed::{Replayed, Simulation};
 use super::terrain::sign;
+use super::wind::Wind;
 use super::{FPS, GRAVITY, SCALE, VIEW};
 use crate::registry::Entry;
 use crate::space::{choice, not_a_number};
 use crate::{EnvError, Limit, OptionValue, Options, Scene, Space, Step, TaskOption, TaskSpec};
 use epgt_rng::Pcg64;
 use std::f32::consts::TAU;
-use std::f64::consts::PI;
 use wrapped2d::b2::{BodyHandle, PolygonShape};
 
 const MAIN_POWER: f64 = 13.0;
@@ -158,29 +158,6 @@ impl Default for Conditions {
             gravity: GRAVITY,
             wind: None,
         }
-    }
-}
-
-/// Wind that comes and goes: strength k is power_k tanh(sin(0.02 t_k) + sin(pi t_k / 100)), a force and a torque.
-struct Wind {
-    powers: [f64; 2],
-    times: [i64; 2],
-}
-
-impl Wind {
-    /// From random times on.
-    fn draw(powers: [f64; 2], rng: &mut Pcg64) -> Self {
-        let times = [0; 2].map(|_| rng.below(2 * 9999) as i64 - 9999);
-        Wind { powers, times }
-    }
-
-    /// Force and torque of this moment; the next call is of the next.
-    fn blow(&mut self) -> [f64; 2] {
-        std::array::from_fn(|k| {
-            let time = self.times[k] as f64;
-            self.times[k] += 1;
-            ((0.02 * time).sin() + (PI * 0.01 * time).sin()).tanh() * self.powers[k]
-        })
     }
 }
 

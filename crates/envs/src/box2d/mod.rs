@@ -19,6 +19,7 @@ mod engine;
 mod lunar_lander;
 mod replayed;
 mod terrain;
+mod wind;
 
 pub use bipedal_walker::BipedalWalker;
 pub use lunar_lander::{Conditions, LunarLander};
