@@ -80,6 +80,9 @@ pub struct TrainArgs {
     /// Read settings from a TOML file
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Set one option of the task, such as gravity=-3.7 (repeatable; see: epgt tasks TASK)
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
+    pub env_arg: Vec<String>,
     /// Set one setting of the networks, such as hidden=64,64 or shared=true (repeatable); short for --set policy.KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE")]
     pub policy: Vec<String>,
@@ -91,7 +94,7 @@ pub struct TrainArgs {
     pub out: Option<PathBuf>,
     /// Go on with the run in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["task", "algo", "scheduler", "preset", "tune", "steps", "n_envs", "seed", "seeds",
-        "config", "policy", "set", "out", "force", "print_config"])]
+        "config", "env_arg", "policy", "set", "out", "force", "print_config"])]
     pub resume: Option<PathBuf>,
     /// Replace an existing run
     #[arg(long)]
@@ -135,7 +138,7 @@ pub struct EvalArgs {
     pub json: bool,
 }
 
-/// List the tasks, or describe one: observation, action and reward.
+/// List the tasks, or describe one: observation, action, reward and options.
 #[derive(Args)]
 pub struct TasksArgs {
     /// The task to describe
@@ -196,6 +199,10 @@ pub struct BenchArgs {
     /// Only step the simulator in this process, and print one JSON object per number of environments
     #[arg(long, conflicts_with_all = ["peer", "repeat", "json"])]
     pub simulator_only: bool,
+    /// Measure stepping alone, with random actions: the bare engine, our environment, many of them on 1 and 2 threads, and
+    /// Python's Gymnasium from the interpreter of the peer
+    #[arg(long, conflicts_with_all = ["peer", "peer_steps", "steps", "simulator_only", "json"])]
+    pub simulators: bool,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

@@ -5,8 +5,10 @@
 //! the peer is a Python interpreter. All of them get the same settings, spelled out, from one resolved configuration. The
 //! variants are measured in rounds rather than one after the other, so that a busy spell of the machine does not hit one alone.
 
+mod engine;
 mod peer;
 mod simulator;
+mod simulators;
 mod split;
 mod table;
 
@@ -94,6 +96,9 @@ struct Cost {
 pub fn run(args: &BenchArgs) -> Result<Done, String> {
     if args.repeat == 0 {
         return Err("--repeat 0 leaves nothing to measure; use 1 or more".to_string());
+    }
+    if args.simulators {
+        return simulators::run(args);
     }
     let configs = configs(args)?;
     if args.simulator_only {

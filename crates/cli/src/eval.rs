@@ -1,5 +1,6 @@
 //! `epgt eval`: plays a trained policy.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use epgt_report::statistics;
@@ -16,7 +17,7 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
     }
     let path = policy_path(args)?;
     let mut policy = policy_file::read(&path)?;
-    let task = epgt_envs::find(&policy.task).map_err(|error| error.to_string())?;
+    let task = &policy.task.clone();
     if let Some(video) = &args.video {
         video::check(video, args.video_episodes, task)?;
     }
@@ -29,7 +30,7 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
     let (mean, deviation) = (statistics::mean(returns), statistics::standard_deviation(returns));
     let text = if args.json {
         let mut report = serde_json::json!({
-            "task": policy.task,
+            "task": task.id,
             "policy": path,
             "episodes": args.episodes,
             "seed": args.seed,
@@ -40,6 +41,10 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
             "max_return": returns.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             "mean_length": evaluation.mean_length(),
         });
+        let options = task.options.changed();
+        if !options.is_empty() {
+            report["env"] = serde_json::json!(options.into_iter().collect::<BTreeMap<_, _>>());
+        }
         if let Some(video) = &video {
             report["video"] = serde_json::json!({
                 "path": video.path,
@@ -52,7 +57,7 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
     } else {
         let line = format!(
             "{}: return {mean:.2} +- {deviation:.2} over {} episodes, 95% interval {interval:.2}, mean length {:.1}\n",
-            policy.task,
+            task.label(),
             args.episodes,
             evaluation.mean_length()
         );

@@ -56,7 +56,7 @@ pub fn run(args: &SetupArgs) -> Result<Done, String> {
 /// Makes sure that a task's simulator is there: offers to get a missing one at a terminal, gets it unasked with `yes`,
 /// and otherwise says how.
 pub fn ensure(task: &TaskSpec, yes: bool) -> Result<(), String> {
-    let sentence = match (task.make)() {
+    let sentence = match task.make() {
         Ok(_) => return Ok(()),
         Err(EnvError::MissingSimulator(sentence)) => sentence,
         Err(error) => return Err(error.to_string()),
@@ -66,7 +66,7 @@ pub fn ensure(task: &TaskSpec, yes: bool) -> Result<(), String> {
         return Err(sentence);
     }
     install(&directory)?;
-    (task.make)().map(drop).map_err(|error| error.to_string())
+    task.make().map(drop).map_err(|error| error.to_string())
 }
 
 /// Asks at the terminal; elsewhere the answer is no.

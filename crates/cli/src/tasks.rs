@@ -61,10 +61,21 @@ fn describe(task: &TaskSpec) -> String {
     } else {
         text += &format!("Action\n{}\n", ranges(task.action));
     }
-    text + &format!(
+    text += &format!(
         "Reward: {}\nEpisodes are cut after {} steps{threshold}.\n",
         task.reward, task.max_episode_steps
-    )
+    );
+    if !task.options.declared.is_empty() {
+        let mut table = TextTable::new(&["option", "default", "meaning"]);
+        for (option, value) in task.options.all() {
+            table.row(&[option.name, &value.show(), option.meaning]);
+        }
+        text += &format!(
+            "\nOptions (--env-arg NAME=VALUE, or [env] in a TOML file)\n{}",
+            table.plain()
+        );
+    }
+    text
 }
 
 fn ranges(entries: &[Entry]) -> String {

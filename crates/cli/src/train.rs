@@ -43,8 +43,7 @@ pub fn run(args: &TrainArgs) -> Result<Done, String> {
         ));
     }
     let config = Config::build(&assignments)?;
-    let task = epgt_envs::find(&config.run.task).map_err(|error| error.to_string())?;
-    setup::ensure(task, args.yes)?;
+    setup::ensure(&config.task()?, args.yes)?;
     train_all(args, jobs(args, &config))
 }
 
@@ -121,6 +120,10 @@ fn assignments(args: &TrainArgs) -> Result<Vec<Assignment>, String> {
                 .ok_or_else(|| format!("'{part}' in --tune should be NAME=VALUES, such as learning_rate=paper:7"))?;
             list.push(Assignment::new(format!("tune.{}", name.trim()), grid.trim()));
         }
+    }
+    for text in &args.env_arg {
+        let Assignment { key, value } = Assignment::parse(text).map_err(|error| format!("--env-arg {error}"))?;
+        list.push(Assignment::new(format!("env.{key}"), value));
     }
     for text in &args.policy {
         let mut assignment = Assignment::parse(text).map_err(|error| format!("--policy {error}"))?;

@@ -47,7 +47,7 @@ pub fn check(path: &Path, episodes: usize, task: &TaskSpec) -> Result<(), String
             "--video {shown} cannot be written; name a file in an existing directory"
         ));
     }
-    let mut env = (task.make)().map_err(|error| error.to_string())?;
+    let mut env = task.make().map_err(|error| error.to_string())?;
     let mut observation = vec![0.0; env.observation_space().size()];
     env.reset(Some(0), &mut observation)
         .map_err(|error| error.to_string())?;
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn a_task_without_a_picture_is_refused() {
         let task = TaskSpec {
-            make: || Ok(Box::new(Blind(make("Pendulum-v1")?))),
+            build: |_| Ok(Box::new(Blind(make("Pendulum-v1")?))),
             ..find("Pendulum-v1").unwrap().clone()
         };
         let refusal = check(Path::new("out.gif"), 1, &task).unwrap_err();

@@ -55,6 +55,10 @@ fn unknown_names_are_answered_with_the_nearest_known_one() {
         &["CartPole-v1", "--algo", "ppo", "--set", "a2c.gamma=0.9"],
         &["'a2c.gamma' is a setting of a2c, but the method is ppo", "ppo.gamma"],
     );
+    refused(
+        &["LunarLander-v3", "--env-arg", "gravty=-3"],
+        &["unknown option of LunarLander-v3 'gravty'", "did you mean 'gravity'?"],
+    );
     let place = Place::new();
     place.write("settings.toml", "task = \"CartPole-v1\"\n[hyper]\nneighbors = 5\n");
     place
@@ -63,6 +67,42 @@ fn unknown_names_are_answered_with_the_nearest_known_one() {
     place
         .run(&["tasks", "Pendulum"])
         .is_refused_with(&["did you mean 'Pendulum-v1'?"]);
+}
+
+#[test]
+fn impossible_options_of_a_task_are_answered_with_the_reason() {
+    for (task, option, parts) in [
+        (
+            "LunarLander-v3",
+            "gravity=5",
+            "gravity = 5 cannot be used: a number between -12 and 0",
+        ),
+        (
+            "LunarLander-v3",
+            "gravity=low",
+            "gravity = low cannot be used: a number is wanted",
+        ),
+        ("LunarLander-v3", "enable_wind=maybe", "true or false is wanted"),
+        ("LunarLander-v3", "gravity", "--env-arg 'gravity' should be KEY=VALUE"),
+        (
+            "Hopper-v5",
+            "frame_skip=0",
+            "frame_skip = 0 cannot be used: 1 or more is wanted",
+        ),
+        (
+            "Hopper-v5",
+            "healthy_z_range=[2, 1]",
+            "two numbers are wanted, the smaller first",
+        ),
+        ("Acrobot-v1", "g=9.8", "Acrobot-v1 takes no options"),
+    ] {
+        refused(&[task, "--env-arg", option], &[parts]);
+    }
+    let place = Place::new();
+    place.write("settings.toml", "task = \"Pendulum-v1\"\n[env]\ngg = 5\n");
+    place
+        .run(&["train", "--config", "settings.toml", "--out", "run"])
+        .is_refused_with(&["unknown option of Pendulum-v1 'gg'"]);
 }
 
 #[test]

@@ -85,6 +85,20 @@ fn what_cannot_be_measured_is_refused_in_one_sentence() {
 }
 
 #[test]
+fn the_simulators_are_measured_beside_gymnasium() {
+    if std::env::var_os("EPGT_PYTHON").is_none_or(|name| name.is_empty()) {
+        println!("skipped: EPGT_PYTHON names no Python with Gymnasium to measure");
+        return;
+    }
+    let output = bench(&["LunarLanderContinuous-v2", "--simulators", "--repeat", "1"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for row in ["\nengine ", "\nenvironment ", "\ngymnasium ", "on 2 ("] {
+        assert!(text.contains(row), "{text}");
+    }
+}
+
+#[test]
 fn a_python_without_the_peer_is_named() {
     let output = Command::new(env!("CARGO_BIN_EXE_epgt"))
         .args(["bench", "--peer", "sb3"])

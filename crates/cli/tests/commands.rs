@@ -241,6 +241,27 @@ fn a_run_holds_the_files_that_it_promises_and_no_others() {
 }
 
 #[test]
+fn options_of_a_task_go_from_training_into_evaluation() {
+    let place = Place::new();
+    let train = "train LunarLander-v3 --algo a2c --steps 2000 --quiet --out run --env-arg gravity=-2.5 --env-arg continuous=true";
+    let ended = place.run(&train.split(' ').collect::<Vec<_>>());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let config = std::fs::read_to_string(place.path("run/config.toml")).expect("a configuration");
+    assert!(config.contains("[env]\n"), "{config}");
+    assert!(config.contains("\ngravity = -2.5\n") && config.contains("\nwind_power = 15.0\n"));
+    let ended = place.run(&["eval", "run", "--episodes", "2", "--json", "--video", "moon.gif"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON on stdout");
+    assert_eq!(report["env"]["gravity"], "-2.5");
+    // From the same configuration the same policy.
+    let again = ["train", "--config", "run/config.toml", "--out", "again", "--quiet"];
+    assert_eq!(place.run(&again).code, Some(0));
+    common::assert_same_run(&place.path("run"), &place.path("again"));
+    let described = place.run(&["tasks", "LunarLander-v3"]).stdout;
+    assert!(described.contains("turbulence_power  1.5"), "{described}");
+}
+
+#[test]
 fn eval_plays_the_policy_of_a_run() {
     let place = Place::new();
     place.train("run", &["--steps", "20000"]);

@@ -103,7 +103,7 @@ fn a_simulator_that_was_set_up_is_used() {
             "Hopper-v5",
             "--yes",
             "--steps",
-            "2000",
+            "4096",
             "--quiet",
             "--out",
             "hopper",

@@ -1,34 +1,75 @@
-//! Begins many episodes of a task and prints how much memory the process needed at its peak: it must stay the same.
+//! Begins many episodes of one task or of every task, and fails where the process then needs more memory than after the
+//! first tenth of them.
 //!
-//! `cargo run --release -p epgt-envs --example resets -- BipedalWalker-v3 10000`
+//! `cargo run --release -p epgt-envs --example resets -- 10000`, or with a task behind the number. Under valgrind, which
+//! finds what is read or written out of place: `valgrind --leak-check=full --error-exitcode=9 target/release/examples/resets 100
+//! BipedalWalker-v3`.
 
-use epgt_envs::EnvError;
+use epgt_envs::{EnvError, TaskSpec, find, tasks};
+use std::process::ExitCode;
 
-fn main() -> Result<(), EnvError> {
+/// Steps of an episode.
+const STEPS: usize = 3;
+/// Resets that it takes to tell growth from a start.
+const LEAST: usize = 1000;
+/// What the allocator may keep for later, in kB.
+const SLACK: u64 = 512;
+
+fn main() -> Result<ExitCode, EnvError> {
     let mut arguments = std::env::args().skip(1);
-    let id = arguments.next().unwrap_or_else(|| "BipedalWalker-v3".into());
-    let resets: u32 = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(10_000);
-    let mut env = epgt_envs::make(&id)?;
+    let resets: usize = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(10_000);
+    let all: Vec<&TaskSpec> = match arguments.next() {
+        Some(id) => vec![find(&id)?],
+        None => tasks().iter().collect(),
+    };
+    let mut grown = false;
+    for task in all {
+        match play(task, resets) {
+            Ok((early, late)) => {
+                println!(
+                    "{}: {early} kB after {} resets, {late} kB after {resets}",
+                    task.id,
+                    resets / 10
+                );
+                grown |= resets >= LEAST && late > early + SLACK;
+            }
+            Err(EnvError::MissingSimulator(sentence)) => println!("{}: skipped, {sentence}", task.id),
+            Err(error) => return Err(error),
+        }
+    }
+    if grown {
+        println!("memory grows with the number of resets");
+    }
+    Ok(ExitCode::from(u8::from(grown)))
+}
+
+/// The memory of the process after a tenth of the resets, and after all.
+fn play(task: &TaskSpec, resets: usize) -> Result<(u64, u64), EnvError> {
+    let mut env = task.make()?;
     let mut observation = vec![0.0; env.observation_space().size()];
     let mut action = vec![0.0; env.action_space().size()];
     let mut rng = epgt_rng::Pcg64::from_seed(0);
     env.reset(Some(0), &mut observation)?;
+    let mut early = 0;
     for reset in 1..=resets {
-        for _ in 0..3 {
+        for _ in 0..STEPS {
             env.action_space().sample(&mut rng, &mut action);
-            env.step(&action, &mut observation)?;
+            if env.step(&action, &mut observation)?.terminated {
+                break;
+            }
         }
         env.reset(None, &mut observation)?;
-        if reset % (resets / 10).max(1) == 0 {
-            println!("{id}: {reset} resets, peak memory {}", peak_memory());
+        if reset == resets / 10 {
+            early = memory();
         }
     }
-    Ok(())
+    Ok((early, memory()))
 }
 
-/// What Linux says of this process; elsewhere it is not known.
-fn peak_memory() -> String {
+/// What Linux says of this process; elsewhere it is not known, and 0.
+fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.map_or_else(|| "unknown".into(), |size| size.trim().into())
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let digits = line.and_then(|line| line.split_whitespace().next());
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }

@@ -12,6 +12,8 @@ use std::fmt;
 pub enum EnvError {
     /// No task has this id.
     UnknownTask(String),
+    /// An option that the task does not take, or a value that it cannot have.
+    InvalidOption(String),
     /// An action outside the action space that cannot be clipped into it.
     InvalidAction(String),
     /// An observation or a reward that is NaN or infinite.
@@ -31,6 +33,7 @@ impl EnvError {
     #[cold]
     pub(crate) fn at(mut self, env: usize, step: u64) -> Self {
         let (Self::UnknownTask(text)
+        | Self::InvalidOption(text)
         | Self::InvalidAction(text)
         | Self::NotFinite(text)
         | Self::InvalidState(text)
@@ -45,6 +48,7 @@ impl EnvError {
 impl fmt::Display for EnvError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::UnknownTask(text)
+        | Self::InvalidOption(text)
         | Self::InvalidAction(text)
         | Self::NotFinite(text)
         | Self::InvalidState(text)

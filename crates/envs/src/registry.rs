@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::{Env, EnvError, TimeLimit, box2d, classic, mujoco};
+use crate::{Env, EnvError, Options, TimeLimit, box2d, classic, mujoco};
 
 /// One line of a task's table: a number of the observation or action, or one choice of a discrete action.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,13 +65,64 @@ pub struct TaskSpec {
     pub max_episode_steps: u32,
     /// The mean episode return from which the task counts as solved, where that is agreed on.
     pub reward_threshold: Option<f64>,
-    /// Makes one copy, without its time limit; fails where its simulator is missing.
-    pub make: fn() -> Result<Box<dyn Env>, EnvError>,
+    /// What can be chosen about it, and what was.
+    pub options: Options,
+    /// Makes one copy with these options, without its time limit.
+    pub build: fn(&Options) -> Result<Box<dyn Env>, EnvError>,
+}
+
+impl TaskSpec {
+    /// The same task with these options, each a name and a text.
+    ///
+    /// ```
+    /// let moon = epgt_envs::find("LunarLander-v3")?.with([("gravity", "-1.6")])?;
+    /// assert_eq!(moon.label(), "LunarLander-v3 (gravity = -1.6)");
+    /// let error = moon.with([("gravitiy", "-1.6")]).unwrap_err();
+    /// assert_eq!(error.to_string(), "unknown option of LunarLander-v3 'gravitiy'; did you mean 'gravity'?");
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn with<N: AsRef<str>, T: AsRef<str>>(
+        &self,
+        options: impl IntoIterator<Item = (N, T)>,
+    ) -> Result<Self, EnvError> {
+        let mut task = self.clone();
+        for (name, text) in options {
+            task.options.set(task.id, name.as_ref(), text.as_ref())?;
+        }
+        if let Some(action) = box2d::action(&task.options) {
+            task.action = action;
+        }
+        Ok(task)
+    }
+
+    /// One copy, without its time limit; fails where its simulator is missing.
+    ///
+    /// ```
+    /// let env = epgt_envs::find("LunarLander-v3")?.with([("continuous", "true")])?.make()?;
+    /// assert_eq!(env.action_space().size(), 2);
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn make(&self) -> Result<Box<dyn Env>, EnvError> {
+        (self.build)(&self.options)
+    }
+
+    /// Its id, with the options that are not the defaults.
+    pub fn label(&self) -> String {
+        let changed = self.options.changed();
+        let listed: Vec<String> = changed
+            .iter()
+            .map(|(name, value)| format!("{name} = {value}"))
+            .collect();
+        match listed.is_empty() {
+            true => self.id.to_string(),
+            false => format!("{} ({})", self.id, listed.join(", ")),
+        }
+    }
 }
 
 static TASKS: LazyLock<Vec<TaskSpec>> = LazyLock::new(|| {
     let mut tasks: Vec<TaskSpec> = classic::TASKS.to_vec();
-    tasks.extend_from_slice(&box2d::TASKS);
+    tasks.extend(box2d::tasks());
     tasks.extend(mujoco::tasks());
     tasks.sort_by_key(|task| task.id);
     tasks
@@ -108,5 +159,5 @@ pub fn find(id: &str) -> Result<&'static TaskSpec, EnvError> {
 /// ```
 pub fn make(id: &str) -> Result<Box<dyn Env>, EnvError> {
     let task = find(id)?;
-    Ok(Box::new(TimeLimit::new((task.make)()?, task.max_episode_steps)))
+    Ok(Box::new(TimeLimit::new(task.make()?, task.max_episode_steps)))
 }

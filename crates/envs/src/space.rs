@@ -110,6 +110,9 @@ impl Space {
 /// The choice that a row of a discrete space of `n` choices stands for.
 #[inline]
 pub(crate) fn choice(row: &[f32], n: usize) -> Result<usize, EnvError> {
+    if row.len() != 1 {
+        return Err(wrong_size(row.len(), 1));
+    }
     let index = row[0] as usize;
     if index < n && index as f32 == row[0] {
         Ok(index)
@@ -129,11 +132,23 @@ fn not_a_choice(value: f32, n: usize) -> EnvError {
 /// The single number of a one-dimensional box action; NaN is refused.
 #[inline]
 pub(crate) fn number(row: &[f32]) -> Result<f32, EnvError> {
+    if row.len() != 1 {
+        return Err(wrong_size(row.len(), 1));
+    }
     if row[0].is_nan() {
         Err(not_a_number(0))
     } else {
         Ok(row[0])
     }
+}
+
+/// An action that has not as many numbers as the space asks for.
+#[cold]
+pub(crate) fn wrong_size(given: usize, wanted: usize) -> EnvError {
+    let numbers = if given == 1 { "number" } else { "numbers" };
+    EnvError::InvalidAction(format!(
+        "the action has {given} {numbers}, but this task takes {wanted}"
+    ))
 }
 
 #[cold]

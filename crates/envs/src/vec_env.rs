@@ -122,7 +122,7 @@ impl VecEnv {
     /// When `n` is 0.
     pub fn new(task: &TaskSpec, n: usize, seed: u64) -> Result<Self, EnvError> {
         assert!(n > 0, "at least one environment is needed");
-        let envs = (0..n).map(|_| (task.make)()).collect::<Result<Vec<_>, _>>()?;
+        let envs = (0..n).map(|_| task.make()).collect::<Result<Vec<_>, _>>()?;
         Ok(VecEnv {
             observation_size: envs[0].observation_space().size(),
             action_size: envs[0].action_space().size(),
@@ -130,7 +130,7 @@ impl VecEnv {
             action_space: envs[0].action_space().clone(),
             groups: Groups::One(Group::new(0, envs, task.max_episode_steps)),
             n,
-            task: task.id.into(),
+            task: task.label(),
             seed,
             started: false,
             finished: Vec::with_capacity(n),

@@ -6,7 +6,8 @@
 mod common;
 
 use common::gymnasium::Gymnasium;
-use common::{assert_same_task, doubles, floats, play, text};
+use common::{assert_same_spaces, doubles, floats, play_task, text};
+use epgt_envs::{TaskSpec, find};
 use epgt_rng::Pcg64;
 
 /// Our ids, and Gymnasium's.
@@ -16,6 +17,25 @@ const TASKS: [(&str, &str); 5] = [
     ("LunarLander-v3", "LunarLander-v3"),
     ("LunarLanderContinuous-v3", "LunarLanderContinuous-v3"),
     ("LunarLanderContinuous-v2", "LunarLanderContinuous-v3"),
+];
+/// Tasks with options that are not the defaults.
+const OPTIONS: [(&str, &[(&str, &str)]); 6] = [
+    ("LunarLander-v3", &[("gravity", "-3.7"), ("enable_wind", "true")]),
+    ("LunarLander-v3", &[("continuous", "true"), ("gravity", "-11.5")]),
+    (
+        "LunarLanderContinuous-v3",
+        &[
+            ("enable_wind", "true"),
+            ("wind_power", "20"),
+            ("turbulence_power", "0.3"),
+        ],
+    ),
+    (
+        "LunarLanderContinuous-v3",
+        &[("continuous", "false"), ("enable_wind", "true")],
+    ),
+    ("BipedalWalker-v3", &[("hardcore", "true")]),
+    ("BipedalWalkerHardcore-v3", &[("hardcore", "false")]),
 ];
 const STEPS: usize = 50;
 const EPISODES: usize = 200;
@@ -27,37 +47,55 @@ fn the_first_steps_are_gymnasiums() {
         return;
     };
     for (id, theirs) in TASKS {
-        for seed in 0..8 {
-            let mut rng = Pcg64::for_purpose(seed, "random actions", 0);
-            let space = epgt_envs::make(id).expect("a registered task").action_space().clone();
-            let ours = play(id, seed, STEPS, |_, action| space.sample(&mut rng, action));
-            let answer = gymnasium.play(theirs, seed, &ours.actions);
-            assert_same_task(id, &answer["task"]);
-            let observations = floats(text(&answer["observations"]));
-            let width = ours.observations.len() / (STEPS + 1);
-            let mut worst = [0.0f32; 2];
-            for (i, (our, their)) in ours.observations.iter().zip(&observations).enumerate() {
-                let part = usize::from(i >= width);
-                worst[part] = worst[part].max((our - their).abs());
-            }
-            let rewards = doubles(text(&answer["rewards"]));
-            let pairs = ours.rewards.iter().zip(&rewards);
-            let worst_reward = pairs.fold(0.0, |worst: f64, (our, their)| (our - their).abs().max(worst));
-            println!(
-                "{id} seed {seed}: the first observation is off by {:.1e}, {STEPS} steps by {:.1e}, rewards by {:.1e}",
-                worst[0], worst[1], worst_reward
-            );
-            assert_eq!(
-                ours.ends,
-                text(&answer["ends"]),
-                "{id} seed {seed}: the ends of episodes"
-            );
-            assert!(worst[0] < 1e-5, "{id} seed {seed}: the first observation differs");
-            assert!(worst[1] < 1e-3, "{id} seed {seed}: one of {STEPS} steps differs");
-            assert!(worst_reward < 1e-3, "{id} seed {seed}: a reward differs");
-        }
+        let (task, theirs) = (find(id).expect("a task"), find(theirs).expect("a task"));
+        (0..8).for_each(|seed| compare_steps(&mut gymnasium, task, theirs, seed));
     }
     gymnasium.stop();
+}
+
+#[test]
+fn the_first_steps_with_options_are_gymnasiums() {
+    let Some(mut gymnasium) = Gymnasium::start() else {
+        println!("skipped: EPGT_PYTHON names no Python with Gymnasium to compare with");
+        return;
+    };
+    for (id, options) in OPTIONS {
+        let task = find(id).expect("a task").with(options.iter().copied());
+        let task = task.expect("options of the task");
+        (0..8).for_each(|seed| compare_steps(&mut gymnasium, &task, &task, seed));
+    }
+    gymnasium.stop();
+}
+
+fn compare_steps(gymnasium: &mut Gymnasium, task: &TaskSpec, theirs: &TaskSpec, seed: u64) {
+    let id = task.label();
+    let mut rng = Pcg64::for_purpose(seed, "random actions", 0);
+    let space = task.make().expect("an environment").action_space().clone();
+    let ours = play_task(task, seed, STEPS, |_, action| space.sample(&mut rng, action));
+    let answer = gymnasium.play_task(theirs, seed, &ours.actions);
+    assert_same_spaces(task, &answer["task"]);
+    let observations = floats(text(&answer["observations"]));
+    let width = ours.observations.len() / (STEPS + 1);
+    let mut worst = [0.0f32; 2];
+    for (i, (our, their)) in ours.observations.iter().zip(&observations).enumerate() {
+        let part = usize::from(i >= width);
+        worst[part] = worst[part].max((our - their).abs());
+    }
+    let rewards = doubles(text(&answer["rewards"]));
+    let pairs = ours.rewards.iter().zip(&rewards);
+    let worst_reward = pairs.fold(0.0, |worst: f64, (our, their)| (our - their).abs().max(worst));
+    println!(
+        "{id} seed {seed}: the first observation is off by {:.1e}, {STEPS} steps by {:.1e}, rewards by {:.1e}",
+        worst[0], worst[1], worst_reward
+    );
+    assert_eq!(
+        ours.ends,
+        text(&answer["ends"]),
+        "{id} seed {seed}: the ends of episodes"
+    );
+    assert!(worst[0] < 1e-5, "{id} seed {seed}: the first observation differs");
+    assert!(worst[1] < 1e-3, "{id} seed {seed}: one of {STEPS} steps differs");
+    assert!(worst_reward < 1e-3, "{id} seed {seed}: a reward differs");
 }
 
 #[test]

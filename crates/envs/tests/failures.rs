@@ -1,7 +1,7 @@
 //! Broken environments, wrong actions and foreign bytes are named, not believed.
 
 use epgt_envs::classic::Pendulum;
-use epgt_envs::{Env, EnvError, Space, Step, StepRow, TaskSpec, VecEnv, check, find};
+use epgt_envs::{Env, EnvError, Options, Space, Step, StepRow, TaskSpec, VecEnv, check, find};
 
 /// A pendulum that breaks one promise.
 struct Broken {
@@ -104,9 +104,9 @@ fn the_checker_names_the_promise_that_is_broken() {
     }
 }
 
-fn task(make: fn() -> Result<Box<dyn Env>, EnvError>) -> TaskSpec {
+fn task(build: fn(&Options) -> Result<Box<dyn Env>, EnvError>) -> TaskSpec {
     TaskSpec {
-        make,
+        build,
         ..find("Pendulum-v1").expect("a task").clone()
     }
 }
@@ -132,13 +132,13 @@ fn error_of(task: &TaskSpec, actions: [f32; 2]) -> String {
 
 #[test]
 fn numbers_that_are_not_finite_are_traced_to_environment_and_step() {
-    let observation = task(|| Ok(Box::new(Broken::new(Fault::ObservationNotANumber))));
+    let observation = task(|_| Ok(Box::new(Broken::new(Fault::ObservationNotANumber))));
     let error = error_of(&observation, [0.0; 2]);
     assert!(
         error.starts_with("environment 0, step 3: entry 1 of the observation is NaN"),
         "{error}"
     );
-    let reward = task(|| Ok(Box::new(Broken::new(Fault::InfiniteReward))));
+    let reward = task(|_| Ok(Box::new(Broken::new(Fault::InfiniteReward))));
     let error = error_of(&reward, [0.0; 2]);
     assert!(
         error.starts_with("environment 0, step 3: the reward is -inf"),
@@ -158,6 +158,21 @@ fn actions_that_mean_nothing_are_refused() {
         let error = error_of(car, [2.0, wrong]);
         let expected = format!("environment 1, step 1: the action is {wrong}, but this task takes");
         assert!(error.starts_with(&expected), "{error}");
+    }
+}
+
+#[test]
+fn actions_of_another_size_are_refused() {
+    for id in ["CartPole-v1", "Pendulum-v1", "LunarLander-v3", "BipedalWalker-v3"] {
+        let mut env = epgt_envs::make(id).expect("a task");
+        let mut observation = vec![0.0; env.observation_space().size()];
+        env.reset(Some(0), &mut observation).expect("a reset");
+        let size = env.action_space().size();
+        for wrong in [0, size + 1] {
+            let error = env.step(&vec![0.0; wrong], &mut observation).expect_err("another size");
+            let expected = format!("the action has {wrong} numbers, but this task takes {size}");
+            assert_eq!(error, EnvError::InvalidAction(expected), "{id}");
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 """Steps the real Gymnasium and prints what it returned, for the tests of this crate.
 
-Reads one JSON object per line: {"id", "seed", "actions"}; writes one per line: {"task", "observations", "rewards",
+Reads one JSON object per line: {"id", "options", "seed", "actions"}; writes one per line: {"task", "observations", "rewards",
 "ends"}. A request {"id", "seed", "episodes"} is answered with the "returns" and "lengths" of so many episodes of a
 random policy.
 Numbers travel as the hexadecimal digits of their big-endian bits, so that nothing is rounded on the way; observations
@@ -17,9 +17,10 @@ import gymnasium
 import numpy as np
 
 
-def play(id, seed, actions):
-    """The answer to one request; `actions` holds one row of float32 per step."""
-    env = gymnasium.make(id, disable_env_checker=True)
+def play(id, options, seed, actions):
+    """The answer to one request; `options` are texts, and `actions` holds one row of float32 per step."""
+    keywords = {name: value(text) for name, text in options}
+    env = gymnasium.make(id, disable_env_checker=True, **keywords)
     discrete = isinstance(env.action_space, gymnasium.spaces.Discrete)
     observations, rewards, ends = [env.reset(seed=seed)[0]], [], []
     for action in actions.reshape(-1, 1 if discrete else env.action_space.shape[0]):
@@ -41,8 +42,9 @@ def play(id, seed, actions):
 def random_episodes(id, seed, episodes):
     """Returns and lengths of episodes whose actions are drawn at random.
 
-    Each is the first one of a new environment: Gymnasium's walker reuses its world, and what is left in it from the
-    episodes before changes in which order contacts are solved.
+    Each is the first one of a new environment, because ours begin in a new world, and Gymnasium's walker keeps its
+    world. There the contacts come in another order, and a walk may part from that in a new world; what was measured of
+    that is told in src/box2d/mod.rs.
     """
     rng = np.random.default_rng(seed)
     returns, lengths = [], []
@@ -57,6 +59,15 @@ def random_episodes(id, seed, episodes):
         returns.append(total)
         lengths.append(length)
     return {"returns": returns, "lengths": lengths}
+
+
+def value(text):
+    """What Python would have in the place of an option's text."""
+    try:
+        parsed = json.loads(text)
+    except json.JSONDecodeError:
+        return text
+    return tuple(parsed) if isinstance(parsed, list) else parsed
 
 
 def describe(env):
@@ -82,7 +93,7 @@ def main():
             print(json.dumps(random_episodes(**request)), flush=True)
             continue
         actions = np.frombuffer(bytes.fromhex(request["actions"]), ">f4").astype(np.float32)
-        print(json.dumps(play(request["id"], request["seed"], actions)), flush=True)
+        print(json.dumps(play(request["id"], request["options"], request["seed"], actions)), flush=True)
 
 
 if __name__ == "__main__":

@@ -6,10 +6,24 @@
 mod common;
 
 use common::gymnasium::Gymnasium;
-use common::{Played, assert_same, play};
+use common::{Played, assert_same_with, play_task};
+use epgt_envs::{TaskSpec, find};
 use epgt_rng::Pcg64;
 
 const STEPS: usize = 1500;
+/// The tasks, as they are and with each of their options.
+const TASKS: [(&str, &[(&str, &str)]); 10] = [
+    ("Acrobot-v1", &[]),
+    ("CartPole-v1", &[]),
+    ("CartPole-v1", &[("sutton_barto_reward", "true")]),
+    ("MountainCar-v0", &[]),
+    ("MountainCar-v0", &[("goal_velocity", "0.03")]),
+    ("MountainCarContinuous-v0", &[]),
+    ("MountainCarContinuous-v0", &[("goal_velocity", "0.03")]),
+    ("Pendulum-v1", &[]),
+    ("Pendulum-v1", &[("g", "9.81")]),
+    ("Pendulum-v1", &[("g", "1.62")]),
+];
 
 /// Actions that reach goals, walls and limits: pumps energy in with a little noise, or balances.
 fn skilled(id: &str, observation: &[f32], noise: f32) -> f32 {
@@ -36,10 +50,10 @@ fn skilled(id: &str, observation: &[f32], noise: f32) -> f32 {
     }
 }
 
-fn random(id: &str, seed: u64) -> Played {
+fn random(task: &TaskSpec, seed: u64) -> Played {
     let mut rng = Pcg64::for_purpose(seed, "random actions", 0);
-    let space = epgt_envs::make(id).expect("a registered task").action_space().clone();
-    play(id, seed, STEPS, |_, action| {
+    let space = task.make().expect("an environment").action_space().clone();
+    play_task(task, seed, STEPS, |_, action| {
         space.sample(&mut rng, action);
         if let epgt_envs::Space::Box { .. } = space {
             // Bounds are clipped to inside the task.
@@ -48,10 +62,10 @@ fn random(id: &str, seed: u64) -> Played {
     })
 }
 
-fn with_skill(id: &str, seed: u64) -> Played {
+fn with_skill(task: &TaskSpec, seed: u64) -> Played {
     let mut rng = Pcg64::for_purpose(seed, "noise", 0);
-    play(id, seed, STEPS, |observation, action| {
-        action[0] = skilled(id, observation, rng.uniform(-1.0, 1.0) as f32);
+    play_task(task, seed, STEPS, |observation, action| {
+        action[0] = skilled(task.id, observation, rng.uniform(-1.0, 1.0) as f32);
     })
 }
 
@@ -62,20 +76,17 @@ fn classic_control_follows_the_real_gymnasium() {
         return;
     };
     let mut terminations = 0;
-    for id in [
-        "Acrobot-v1",
-        "CartPole-v1",
-        "MountainCar-v0",
-        "MountainCarContinuous-v0",
-        "Pendulum-v1",
-    ] {
+    for (id, options) in TASKS {
+        let task = find(id).expect("a task").with(options.iter().copied());
+        let task = task.expect("options of the task");
         for seed in [0, 17, 1 << 40] {
-            for ours in [random(id, seed), with_skill(id, seed)] {
-                let theirs = gymnasium.play(id, seed, &ours.actions);
-                let neighbours = assert_same(id, &ours, &theirs);
+            for ours in [random(&task, seed), with_skill(&task, seed)] {
+                let theirs = gymnasium.play_task(&task, seed, &ours.actions);
+                let neighbours = assert_same_with(&task, &ours, &theirs);
                 terminations += ours.ends.matches('1').count();
                 println!(
-                    "{id} seed {seed}: {} steps equal, {} ends, {neighbours} of {} numbers one unit off",
+                    "{} seed {seed}: {} steps equal, {} ends, {neighbours} of {} numbers one unit off",
+                    task.label(),
                     ours.rewards.len(),
                     ours.ends.matches(['1', '2', '3']).count(),
                     ours.observations.len(),

@@ -1,7 +1,7 @@
 //! What holds for the MuJoCo tasks by themselves: exact states, pictures, and refusals.
 
 use epgt_envs::mujoco::{Installation, Library, Model, MujocoEnv, installation};
-use epgt_envs::{Env, EnvError, Shape, tasks};
+use epgt_envs::{Entry, Env, EnvError, Shape, Space, find, tasks};
 use epgt_rng::Pcg64;
 use std::path::{Path, PathBuf};
 
@@ -128,7 +128,7 @@ fn models_that_are_none_are_refused() {
             library: library.clone(),
             models,
         };
-        let refused = MujocoEnv::open_with("HalfCheetah-v5", &installation).err();
+        let refused = MujocoEnv::open_with(find("HalfCheetah-v5").expect("a task"), &installation).err();
         refused.expect("a refusal").to_string()
     };
     let missing = refused("no/such/directory".into());
@@ -155,4 +155,81 @@ fn models_that_are_none_are_refused() {
         "the model half_cheetah.xml is not the one that HalfCheetah-v5 was made with; get it with `epgt setup mujoco`"
     );
     assert!(Model::load(&library, "a\0b".as_ref()).is_err());
+}
+
+#[test]
+fn spaces_are_those_of_the_tables() {
+    if found().is_none() {
+        return;
+    }
+    for task in tasks() {
+        let Ok(env) = MujocoEnv::open(task.id) else { continue };
+        let of = |low: fn(&Entry) -> f32, table: &[Entry]| table.iter().map(low).collect::<Vec<f32>>();
+        for (space, table) in [
+            (env.observation_space(), task.observation),
+            (env.action_space(), task.action),
+        ] {
+            let (low, high) = (of(|entry| entry.low, table), of(|entry| entry.high, table));
+            assert_eq!(*space, Space::Box { low, high }, "{}", task.id);
+        }
+    }
+}
+
+#[test]
+fn what_is_observed_follows_the_options() {
+    if found().is_none() {
+        return;
+    }
+    let size = |id: &str, options: &[(&str, &str)]| {
+        let task = find(id).expect("a task").with(options.iter().copied());
+        let env = task.and_then(|task| task.make()).expect("an environment");
+        env.observation_space().size()
+    };
+    let positions = ("exclude_current_positions_from_observation", "false");
+    assert_eq!(size("HalfCheetah-v5", &[positions]), 18);
+    assert_eq!(size("Ant-v5", &[positions]), 107);
+    assert_eq!(size("Ant-v5", &[("include_cfrc_ext_in_observation", "false")]), 27);
+    assert_eq!(size("Ant-v4", &[("use_contact_forces", "true")]), 111);
+    assert_eq!(
+        size("Humanoid-v5", &[("include_cinert_in_observation", "false")]),
+        348 - 130
+    );
+}
+
+#[test]
+fn options_that_mean_nothing_are_refused_in_one_sentence() {
+    if found().is_none() {
+        return;
+    }
+    let refused = |id: &str, name: &str, value: &str| {
+        let task = find(id).expect("a task").with([(name, value)]);
+        let refused = task.and_then(|task| task.make()).err().expect("a refusal");
+        assert!(!refused.to_string().contains('\n'), "{refused}");
+        refused.to_string()
+    };
+    assert_eq!(
+        refused("HalfCheetah-v5", "ctrl_cost_wieght", "1"),
+        "unknown option of HalfCheetah-v5 'ctrl_cost_wieght'; did you mean 'ctrl_cost_weight'?"
+    );
+    assert_eq!(
+        refused("HumanoidStandup-v4", "ctrl_cost_weight", "1"),
+        "HumanoidStandup-v4 takes no options, so 'ctrl_cost_weight' cannot be set"
+    );
+    assert!(refused("Ant-v5", "main_body", "tail").ends_with("it has no body 'tail'"));
+    assert!(refused("Ant-v5", "main_body", "99").ends_with("it has no body '99'"));
+    assert!(refused("Ant-v5", "xml_file", "./none.xml").starts_with("cannot read the model ./none.xml: "));
+    assert!(refused("Ant-v5", "xml_file", "none.xml").contains("none.xml: "));
+    assert!(refused("Ant-v5", "xml_file", "/").starts_with("cannot read the model /"));
+    let text = models("option", "not a model at all").join("half_cheetah.xml");
+    assert!(refused("Swimmer-v5", "xml_file", &text.to_string_lossy()).starts_with("cannot read the model /"));
+    let small = "<mujoco><worldbody><body><joint/><geom size='1'/></body></worldbody></mujoco>";
+    let small = models("small", small).join("half_cheetah.xml");
+    for id in ["Hopper-v5", "Humanoid-v5", "Pusher-v5", "InvertedDoublePendulum-v5"] {
+        let sentence = refused(id, "xml_file", &small.to_string_lossy());
+        assert!(
+            sentence.contains("its model has 1 positions, 1 velocities"),
+            "{sentence}"
+        );
+    }
+    assert!(refused("Reacher-v5", "xml_file", "hopper.xml").contains("cannot be used for Reacher-v5"));
 }

@@ -49,7 +49,7 @@ fn sample(space: &Space, rng: &mut Pcg64, actions: &mut [f32]) {
 
 /// The tasks whose simulator is on this machine.
 static PLAYABLE: LazyLock<Vec<&TaskSpec>> = LazyLock::new(|| {
-    let (playable, missing): (Vec<_>, Vec<_>) = tasks().iter().partition(|task| (task.make)().is_ok());
+    let (playable, missing): (Vec<_>, Vec<_>) = tasks().iter().partition(|task| task.make().is_ok());
     for task in missing {
         println!("skipped: {} has no simulator here", task.id);
     }
@@ -217,7 +217,7 @@ fn every_task_passes_the_checker() {
         check(&mut *env).unwrap_or_else(|error| panic!("{}: {error}", task.id));
         // The limit adds little; once is enough where steps are slow.
         if MujocoEnv::open(task.id).is_err() {
-            let mut env = (task.make)().expect("an environment");
+            let mut env = task.make().expect("an environment");
             check(&mut *env).unwrap_or_else(|error| panic!("{}: {error}", task.id));
         }
     }

@@ -35,7 +35,7 @@ fn episode(task: &TaskSpec, seed: u64, most: usize) -> Vec<Scene> {
 
 #[test]
 fn every_scene_is_finite() {
-    for task in tasks().iter().filter(|task| (task.make)().is_ok()) {
+    for task in tasks().iter().filter(|task| task.make().is_ok()) {
         for scene in episode(task, 1, 30) {
             assert!((0..2).all(|axis| scene.low[axis] < scene.high[axis]), "{}", task.id);
             for shape in &scene.shapes {

@@ -26,6 +26,8 @@ pub struct Config {
     pub hyper: HyperSettings,
     /// The scheduled hyperparameters with their grids as text.
     pub tune: Vec<(String, String)>,
+    /// The options of the task that are not its defaults.
+    pub env: Vec<(String, String)>,
 }
 
 impl Config {
@@ -53,6 +55,7 @@ impl Config {
             method: MethodSettings::of(Algorithm::A2c),
             hyper: HyperSettings::default(),
             tune: vec![("learning_rate".to_string(), "paper:7".to_string())],
+            env: Vec::new(),
         };
         // What is said of these decides the layers below all other assignments.
         const DECISIVE: [&str; 3] = ["task", "algo", "preset"];
@@ -85,6 +88,9 @@ impl Config {
         for assignment in assignments.iter().filter(|said| !DECISIVE.contains(&said.key.as_str())) {
             config.assign(&assignment.key, &assignment.value)?;
         }
+        if !config.run.task.is_empty() {
+            config.settle_env()?;
+        }
         // One order, however the user wrote them: it decides what a joint hyper-action's number means.
         config
             .tune
@@ -115,6 +121,10 @@ impl Config {
 
     /// Sets one setting by its dotted key.
     pub fn assign(&mut self, key: &str, value: &str) -> Result<(), String> {
+        if let Some(name) = key.strip_prefix("env.") {
+            self.assign_env(name, value);
+            return Ok(());
+        }
         if let Some(name) = key.strip_prefix("tune.") {
             let grid = value
                 .trim_matches('"')
@@ -221,6 +231,7 @@ impl Config {
             }
             text.push('\n');
         }
+        text.push_str(&self.env_toml());
         text.push_str("# The scheduled hyperparameters and their values: \"paper:B\", \"around:FACTOR:B\", \"log:LOW..HIGH:B\",\n");
         text.push_str("# \"uniform:LOW..HIGH:B\", or the values themselves, \"0:0.01:0.02\".\n[tune]\n");
         for (name, grid) in &self.tune {
@@ -311,7 +322,7 @@ impl Config {
 
     fn validate(&self) -> Result<(), String> {
         let run = &self.run;
-        let task = epgt_envs::find(&run.task).map_err(|error| error.to_string())?;
+        let task = self.task()?;
         if run.n_envs == 0 {
             return Err("n_envs = 0 cannot be used: at least one environment is needed".to_string());
         }
@@ -321,7 +332,7 @@ impl Config {
         if run.log_interval == Some(0) {
             return Err("log_interval = 0 cannot be used: use at least one rollout's steps".to_string());
         }
-        let policy = self.policy.validate().and_then(|()| self.policy.validate_for(task));
+        let policy = self.policy.validate().and_then(|()| self.policy.validate_for(&task));
         policy.map_err(|error| format!("policy.{error}"))?;
         let section = run.algo.name();
         self.method.validate().map_err(|error| format!("{section}.{error}"))?;
@@ -344,7 +355,7 @@ impl Config {
     /// the rollout, the networks with their optimisers, and the hyper-agent's encoder, roughly but in full.
     fn check_memory(&self) -> Result<(), String> {
         const MOST_GIGABYTES: f64 = 16.0;
-        let task = epgt_envs::find(&self.run.task).map_err(|error| error.to_string())?;
+        let task = self.task()?;
         let (observation, action) = (task.observation.len(), task.action.len());
         let rollout = self.rollout_steps() as f64 * (observation as f64 + action as f64 + 10.0);
         let (weights, rows) = self.policy.size(observation, action);

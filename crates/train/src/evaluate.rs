@@ -34,7 +34,7 @@ impl Evaluation {
 /// use epgt_pg::{ActorCritic, PolicySettings};
 /// use epgt_rng::Pcg64;
 /// let task = find("CartPole-v1").unwrap();
-/// let space = (task.make)().unwrap().action_space().clone();
+/// let space = task.make().unwrap().action_space().clone();
 /// let mut policy = ActorCritic::new(&PolicySettings::default(), 4, &space, &mut Pcg64::from_seed(0));
 /// let normalizer = Normalizer::new(4, 1, true, true, 0.99);
 /// let evaluation = epgt_train::evaluate(&mut policy, &normalizer, task, 20, 0).unwrap();
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_squashed_policy_is_evaluated_as_it_acts_in_training() {
         let task = find("Pendulum-v1").unwrap();
-        let mut env = (task.make)().unwrap();
+        let mut env = task.make().unwrap();
         let settings = PolicySettings {
             squash: true,
             ..Default::default()

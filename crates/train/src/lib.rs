@@ -7,6 +7,7 @@ mod append;
 pub mod artifact;
 mod config;
 mod defaults;
+mod env_args;
 mod evaluate;
 mod logs;
 mod outcome;

@@ -2,7 +2,7 @@
 //!
 //! The tensors have the names of the training parameters (`policy.0.weight`, ...) beside `normalizer.observation_mean`,
 //! `normalizer.observation_variance` and `normalizer.return_variance`, all little-endian, so that any safetensors reader can load them. One metadata entry,
-//! `epgt`, is a JSON object with the task and the networks' settings. The bytes depend on nothing else, so equal policies have
+//! `epgt`, is a JSON object with the task, its options and the networks' settings. The bytes depend on nothing else, so equal policies have
 //! equal hashes.
 //!
 //! Format 1 knew neither shared layers (tensors `trunk.0.weight`, ...), nor other widths of the value network, nor squashing; such
@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use epgt_envs::{Normalizer, Space};
+use epgt_envs::{Normalizer, Space, TaskSpec};
 use epgt_pg::{ActorCritic, PolicySettings};
 use epgt_rng::Pcg64;
 use epgt_settings::Settings;
@@ -23,8 +23,8 @@ use crate::artifact::ArtifactError;
 
 /// A policy with all that is needed to act.
 pub struct Policy {
-    /// The task it was trained for.
-    pub task: String,
+    /// The task it was trained for, with its options.
+    pub task: TaskSpec,
     /// The networks.
     pub networks: ActorCritic,
     /// The frozen normalisation.
@@ -35,6 +35,9 @@ pub struct Policy {
 struct Description {
     format: u32,
     task: String,
+    /// The task's options that are not the defaults.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    env: Vec<(String, String)>,
     hidden: Vec<usize>,
     activation: String,
     normalize_observations: bool,
@@ -51,7 +54,7 @@ const FORMAT: u32 = 2;
 
 /// The file's bytes for these networks.
 pub fn encode(
-    task: &str,
+    task: &TaskSpec,
     settings: &PolicySettings,
     networks: &ActorCritic,
     normalizer: &Normalizer,
@@ -59,7 +62,8 @@ pub fn encode(
 ) -> Result<Vec<u8>, String> {
     let description = Description {
         format: FORMAT,
-        task: task.to_string(),
+        task: task.id.to_string(),
+        env: task.options.changed(),
         hidden: settings.hidden.clone(),
         activation: settings.activation.name().to_string(),
         normalize_observations,
@@ -128,8 +132,10 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
             description.format
         ));
     }
-    let task = epgt_envs::find(&description.task).map_err(|error| error.to_string())?;
-    let env = (task.make)().map_err(|error| error.to_string())?;
+    let task = epgt_envs::find(&description.task)
+        .and_then(|task| task.with(description.env))
+        .map_err(|error| error.to_string())?;
+    let env = task.make().map_err(|error| error.to_string())?;
     let mut settings = PolicySettings {
         hidden: description.hidden,
         value_hidden: description.value_hidden,
@@ -139,7 +145,7 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
     };
     settings.assign("activation", &description.activation)?;
     settings.validate()?;
-    settings.validate_for(task)?;
+    settings.validate_for(&task)?;
     let size = env.observation_space().size();
     let actions: &Space = env.action_space();
     let mut networks = ActorCritic::new(&settings, size, actions, &mut Pcg64::from_seed(0));
@@ -169,7 +175,7 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
     let variance = statistics("normalizer.observation_variance")?;
     let normalizer = Normalizer::frozen(description.normalize_observations, &mean, &variance);
     Ok(Policy {
-        task: description.task,
+        task,
         networks,
         normalizer,
     })
@@ -180,6 +186,10 @@ mod tests {
     use super::*;
     use epgt_pg::HiddenActivation;
 
+    fn pendulum() -> TaskSpec {
+        epgt_envs::find("Pendulum-v1").unwrap().with([("g", "1.5")]).unwrap()
+    }
+
     fn small() -> PolicySettings {
         PolicySettings {
             hidden: vec![8],
@@ -188,7 +198,7 @@ mod tests {
     }
 
     fn trained(settings: &PolicySettings) -> (ActorCritic, Normalizer) {
-        let env = (epgt_envs::find("Pendulum-v1").unwrap().make)().unwrap();
+        let env = pendulum().make().unwrap();
         let mut networks = ActorCritic::new(settings, 3, env.action_space(), &mut Pcg64::from_seed(7));
         networks
             .params
@@ -228,11 +238,12 @@ mod tests {
                 ..small()
             };
             let (mut networks, normalizer) = trained(&settings);
-            let bytes = encode("Pendulum-v1", &settings, &networks, &normalizer, true).unwrap();
+            let bytes = encode(&pendulum(), &settings, &networks, &normalizer, true).unwrap();
             let mut policy = decode(&bytes).unwrap();
+            assert_eq!(policy.task.label(), "Pendulum-v1 (g = 1.5)");
             let expected = answer(&mut networks, &normalizer);
             assert_eq!(answer(&mut policy.networks, &policy.normalizer), expected);
-            let again = encode("Pendulum-v1", &settings, &policy.networks, &normalizer, true).unwrap();
+            let again = encode(&pendulum(), &settings, &policy.networks, &normalizer, true).unwrap();
             assert_eq!(again, bytes);
             assert!(!answers.contains(&expected), "every shape gives another answer");
             answers.push(expected);
@@ -251,24 +262,24 @@ mod tests {
     #[test]
     fn damaged_and_foreign_files_are_refused_by_reason() {
         let (networks, normalizer) = trained(&small());
-        let encode = |task, settings| encode(task, &settings, &networks, &normalizer, true).unwrap();
+        let encode = |task: &TaskSpec, settings| encode(task, &settings, &networks, &normalizer, true).unwrap();
         let reason = |bytes: &[u8]| decode(bytes).err().unwrap();
-        let bytes = encode("Pendulum-v1", small());
+        let bytes = encode(&pendulum(), small());
         assert!(reason(&bytes[..bytes.len() / 2]).contains("damaged"));
         assert!(reason(b"not a policy").contains("damaged"));
-        assert!(reason(&encode("CartPole-v1", small())).contains("another shape"));
+        assert!(reason(&encode(epgt_envs::find("CartPole-v1").unwrap(), small())).contains("another shape"));
         let foreign = safetensors::serialize(Vec::<(&str, TensorView<'_>)>::new(), None).unwrap();
         assert!(reason(&foreign).contains("lacks the description"));
         let shared = PolicySettings {
             shared: true,
             ..small()
         };
-        assert!(reason(&encode("Pendulum-v1", shared)).contains("lacks the tensor trunk.0.weight"));
+        assert!(reason(&encode(&pendulum(), shared)).contains("lacks the tensor trunk.0.weight"));
         let squash = PolicySettings {
             squash: true,
             ..small()
         };
-        assert!(reason(&encode("CartPole-v1", squash)).contains("finite bounds"));
+        assert!(reason(&encode(epgt_envs::find("CartPole-v1").unwrap(), squash)).contains("finite bounds"));
         let text = r#""format\":2"#.as_bytes();
         let at = bytes.windows(text.len()).position(|window| window == text).unwrap();
         let mut newer = bytes.clone();

@@ -270,10 +270,10 @@ impl Run {
     /// One evaluation; the best policy so far is kept.
     fn evaluate(&mut self) -> Result<Evaluation, RunError> {
         let run = &self.config.run;
-        let task = epgt_envs::find(&run.task).map_err(|error| RunError(error.to_string()))?;
+        let task = self.config.task().map_err(RunError)?;
         let seed = Pcg64::for_purpose(run.seed, "evaluation", self.trainer.counters.updates).next_u64() >> 1;
         let trainer = &mut self.trainer;
-        let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, task, run.eval_episodes, seed)
+        let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, &task, run.eval_episodes, seed)
             .map_err(|error| self.stopped_by(&TrainError::Environment(error)))?;
         let mean = evaluation.mean_return();
         if self.best.is_none_or(|best| mean > best) {
@@ -305,7 +305,7 @@ impl Run {
         let settings = &self.config.policy;
         let normalizes = run.normalize_observations;
         Ok(policy_file::encode(
-            &run.task,
+            &self.config.task()?,
             settings,
             &trainer.policy,
             &trainer.normalizer,

@@ -142,11 +142,11 @@ impl Trainer {
     /// Sets up a training run; the configuration must have been checked ([`Config::build`]).
     pub fn new(config: &Config) -> Result<Self, String> {
         let run = &config.run;
-        let task = epgt_envs::find(&run.task).map_err(|error| error.to_string())?;
+        let task = config.task()?;
         let (space, scheduled) = config.hyper_space()?;
         // Every purpose has a generator of its own, all determined by the one seed.
         let env_seed = Pcg64::for_purpose(run.seed, "environments", 0).next_u64() >> 1;
-        let mut envs = VecEnv::new(task, run.n_envs, env_seed).map_err(|error| error.to_string())?;
+        let mut envs = VecEnv::new(&task, run.n_envs, env_seed).map_err(|error| error.to_string())?;
         if run.staggered_starts {
             envs = envs.with_staggered_starts();
         }

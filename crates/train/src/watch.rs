@@ -14,7 +14,7 @@ use epgt_pg::ActorCritic;
 /// use epgt_pg::{ActorCritic, PolicySettings};
 /// use epgt_rng::Pcg64;
 /// let task = find("CartPole-v1").unwrap();
-/// let space = (task.make)().unwrap().action_space().clone();
+/// let space = task.make().unwrap().action_space().clone();
 /// let mut policy = ActorCritic::new(&PolicySettings::default(), 4, &space, &mut Pcg64::from_seed(0));
 /// let normalizer = Normalizer::new(4, 1, true, true, 0.99);
 /// let mut scenes = Vec::new();
@@ -28,7 +28,7 @@ pub fn watch(
     seed: u64,
     mut see: impl FnMut(&dyn Env),
 ) -> Result<f64, EnvError> {
-    let mut env = TimeLimit::new((task.make)()?, task.max_episode_steps);
+    let mut env = TimeLimit::new(task.make()?, task.max_episode_steps);
     let mut observation = vec![0.0; env.observation_space().size()];
     let mut action = vec![0.0; env.action_space().size()];
     let mut episode_return = 0.0;
@@ -69,7 +69,7 @@ mod tests {
                 squash,
                 ..Default::default()
             };
-            let env = (task.make)().unwrap();
+            let env = task.make().unwrap();
             let size = env.observation_space().size();
             let mut rng = Pcg64::from_seed(3);
             let mut policy = ActorCritic::new(&settings, size, env.action_space(), &mut rng);

@@ -55,10 +55,7 @@ impl Peer {
         if name != NAME {
             return Err(epgt_settings::unknown("peer", name, &[NAME]));
         }
-        let python = match std::env::var_os(INTERPRETER).filter(|path| !path.is_empty()) {
-            Some(path) => PathBuf::from(path),
-            None => installed(&cache_directory()?.join("epgt").join("sb3-venv"))?,
-        };
+        let python = interpreter()?;
         let mut command = Command::new(&python);
         command.args(["-c", SCRIPT, "versions"]);
         let failure = format!("{} cannot run Stable-Baselines3", python.display());
@@ -92,6 +89,14 @@ impl Peer {
         let mut command = Command::new(&self.python);
         command.args(["-c", SCRIPT, "train", &settings.to_string()]);
         super::answer(&mut command, "measuring Stable-Baselines3 failed")
+    }
+}
+
+/// The Python that the variable names, or the peer's own, which is installed where it is not yet.
+pub fn interpreter() -> Result<PathBuf, String> {
+    match std::env::var_os(INTERPRETER).filter(|path| !path.is_empty()) {
+        Some(path) => Ok(PathBuf::from(path)),
+        None => installed(&cache_directory()?.join("epgt").join("sb3-venv")),
     }
 }
 

@@ -174,14 +174,14 @@ impl Report {
 }
 
 /// A ratio with three digits that count, or as many as it has before the point.
-fn times(ratio: Option<f64>) -> String {
+pub fn times(ratio: Option<f64>) -> String {
     let Some(ratio) = ratio else { return "-".to_string() };
     let decimals = (2.0 - ratio.log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{ratio:.decimals$}")
 }
 
 /// The processor's name where the system tells it, otherwise its kind.
-fn cpu_model() -> String {
+pub fn cpu_model() -> String {
     let listing = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let named = listing.lines().find(|line| line.starts_with("model name"));
     let name = named.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim());

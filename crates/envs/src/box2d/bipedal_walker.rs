@@ -3,10 +3,10 @@
 use super::engine::{Engine, Motor, Part, vec2};
 use super::replayed::{Replayed, Simulation};
 use super::terrain::{self, Terrain};
-use super::{FPS, SCALE, VIEW};
+use super::{FPS, GRAVITY, SCALE, VIEW};
 use crate::registry::Entry;
 use crate::space::not_a_number;
-use crate::{EnvError, Scene, Space, Step, TaskSpec};
+use crate::{EnvError, OptionValue, Options, Scene, Space, Step, TaskOption, TaskSpec};
 use epgt_rng::Pcg64;
 use std::f32::consts::PI;
 use std::sync::LazyLock;
@@ -52,34 +52,48 @@ const OBSERVATION: &[Entry] = &[
     Entry::within("lidar 10, almost straight ahead", 1.0),
 ];
 
-/// The entry of the registry.
-pub(super) const TASK: TaskSpec = TaskSpec {
-    id: "BipedalWalker-v3",
-    summary: "Walk on two legs to the far end of slightly uneven ground.",
-    observation: OBSERVATION,
-    action: &[
-        Entry::within("hip 1 torque", 1.0),
-        Entry::within("knee 1 torque", 1.0),
-        Entry::within("hip 2 torque", 1.0),
-        Entry::within("knee 2 torque", 1.0),
-    ],
-    reward: "Moving forward, 300 in all to the far end, less a little for torque and for tilting; -100 for falling.",
-    max_episode_steps: 1600,
-    reward_threshold: Some(300.0),
-    make: || Ok(Box::new(environment::<false>())),
-};
+const ACTION: &[Entry] = &[
+    Entry::within("hip 1 torque", 1.0),
+    Entry::within("knee 1 torque", 1.0),
+    Entry::within("hip 2 torque", 1.0),
+    Entry::within("knee 2 torque", 1.0),
+];
 
-/// The entry of the version with obstacles.
-pub(super) const HARDCORE_TASK: TaskSpec = TaskSpec {
-    id: "BipedalWalkerHardcore-v3",
-    summary: "Walk on two legs to the far end of ground with stumps, stairs and pits.",
-    max_episode_steps: 2000,
-    make: || Ok(Box::new(environment::<true>())),
-    ..TASK
-};
+const fn hardcore(default: bool) -> TaskOption {
+    let meaning = "Whether there are stumps, stairs and pits";
+    TaskOption::new("hardcore", OptionValue::Flag(default), meaning)
+}
+
+/// The entries of the registry.
+pub(super) fn tasks() -> Vec<TaskSpec> {
+    let plain = TaskSpec {
+        id: "BipedalWalker-v3",
+        summary: "Walk on two legs to the far end of slightly uneven ground.",
+        observation: OBSERVATION,
+        action: ACTION,
+        reward: "Moving forward, 300 in all to the far end, less a little for torque and for tilting; -100 for falling.",
+        max_episode_steps: 1600,
+        reward_threshold: Some(300.0),
+        options: Options::of(const { &[hardcore(false)] }),
+        build: |options| {
+            Ok(match options.flag("hardcore") {
+                true => Box::new(environment::<true>()),
+                false => Box::new(environment::<false>()),
+            })
+        },
+    };
+    let hard = TaskSpec {
+        id: "BipedalWalkerHardcore-v3",
+        summary: "Walk on two legs to the far end of ground with stumps, stairs and pits.",
+        max_episode_steps: 2000,
+        options: Options::of(const { &[hardcore(true)] }),
+        ..plain.clone()
+    };
+    vec![plain, hard]
+}
 
 fn environment<const HARDCORE: bool>() -> Replayed<BipedalWalker<HARDCORE>> {
-    Replayed::new(Space::from_table(OBSERVATION), Space::from_table(TASK.action))
+    Replayed::new((), Space::from_table(OBSERVATION), Space::from_table(ACTION))
 }
 
 /// Where the rays of the lidar end, seen from the hull.
@@ -110,7 +124,7 @@ pub struct BipedalWalker<const HARDCORE: bool> {
 
 impl<const HARDCORE: bool> BipedalWalker<HARDCORE> {
     fn build(rng: &mut Pcg64) -> Self {
-        let mut engine = Engine::new();
+        let mut engine = Engine::new(GRAVITY);
         let terrain = Terrain::draw(HARDCORE, rng);
         for block in &terrain.blocks {
             let body = engine.fixed();
@@ -188,7 +202,9 @@ impl<const HARDCORE: bool> BipedalWalker<HARDCORE> {
 }
 
 impl<const HARDCORE: bool> Simulation for BipedalWalker<HARDCORE> {
-    fn begin(rng: &mut Pcg64, observation: &mut [f32]) -> Self {
+    type Conditions = ();
+
+    fn begin(_: &(), rng: &mut Pcg64, observation: &mut [f32]) -> Self {
         let mut walker = Self::build(rng);
         walker.set_motors([0.0; 4]);
         walker.simulate();

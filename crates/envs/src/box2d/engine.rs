@@ -56,12 +56,12 @@ pub(super) struct Engine {
 unsafe impl Send for Engine {}
 
 impl Engine {
-    /// An empty world with the earth's gravity, of which both tasks take 10.
-    pub(super) fn new() -> Self {
+    /// An empty world with this gravity.
+    pub(super) fn new(gravity: f64) -> Self {
         static FILL_TABLES: Once = Once::new();
         FILL_TABLES.call_once(fill_tables);
         Engine {
-            world: b2::World::new(&vec2(0.0, -10.0)),
+            world: b2::World::new(&vec2(0.0, gravity)),
             touches: Arc::new(AtomicU8::new(0)),
         }
     }

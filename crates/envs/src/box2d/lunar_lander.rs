@@ -3,10 +3,11 @@
 use super::engine::{Engine, Motor, Part, vec2};
 use super::replayed::{Replayed, Simulation};
 use super::terrain::sign;
-use super::{FPS, SCALE, VIEW};
+use super::wind::Wind;
+use super::{FPS, GRAVITY, SCALE, VIEW};
 use crate::registry::Entry;
 use crate::space::{choice, not_a_number};
-use crate::{EnvError, Scene, Space, Step, TaskSpec};
+use crate::{EnvError, Limit, OptionValue, Options, Scene, Space, Step, TaskOption, TaskSpec};
 use epgt_rng::Pcg64;
 use std::f32::consts::TAU;
 use wrapped2d::b2::{BodyHandle, PolygonShape};
@@ -38,67 +39,132 @@ const SIDE_ENGINE_UP_SIDEWAYS: f64 = 17.0;
 const CHUNKS: usize = 11;
 const PAD_HEIGHT: f64 = VIEW[1] / 4.0;
 
-/// The entry of the registry.
-pub(super) const TASK: TaskSpec = TaskSpec {
-    id: "LunarLander-v3",
-    summary: "Land gently between two flags on the moon, with engines that are on or off.",
-    observation: &[
-        Entry::within("horizontal position", 2.5),
-        Entry::within("vertical position", 2.5),
-        Entry::within("horizontal velocity", 10.0),
-        Entry::within("vertical velocity", 10.0),
-        Entry::within("angle", TAU),
-        Entry::within("angular velocity", 10.0),
-        Entry::between("leg 1 on the ground", -0.0, 1.0),
-        Entry::between("leg 2 on the ground", -0.0, 1.0),
-    ],
-    action: &[
-        Entry::choice("do nothing", 0),
-        Entry::choice("fire the left engine", 1),
-        Entry::choice("fire the main engine", 2),
-        Entry::choice("fire the right engine", 3),
-    ],
-    reward: "Coming closer, slower and more upright to the pad, +10 per leg on the ground, less a little for fuel; \
-             100 for coming to rest, -100 for crashing or leaving.",
-    max_episode_steps: 1000,
-    reward_threshold: Some(200.0),
-    make: || {
-        let actions = Space::Discrete(TASK.action.len());
-        Ok(Box::new(Replayed::<LunarLander<false>>::new(
-            Space::from_table(TASK.observation),
-            actions,
-        )))
-    },
-};
+const OBSERVATION: &[Entry] = &[
+    Entry::within("horizontal position", 2.5),
+    Entry::within("vertical position", 2.5),
+    Entry::within("horizontal velocity", 10.0),
+    Entry::within("vertical velocity", 10.0),
+    Entry::within("angle", TAU),
+    Entry::within("angular velocity", 10.0),
+    Entry::between("leg 1 on the ground", -0.0, 1.0),
+    Entry::between("leg 2 on the ground", -0.0, 1.0),
+];
+const CHOICES: &[Entry] = &[
+    Entry::choice("do nothing", 0),
+    Entry::choice("fire the left engine", 1),
+    Entry::choice("fire the main engine", 2),
+    Entry::choice("fire the right engine", 3),
+];
+const THROTTLES: &[Entry] = &[
+    Entry::within("main engine, off below 0", 1.0),
+    Entry::within("side engines, off within +-0.5", 1.0),
+];
 
-/// The entry of the version with throttles.
-pub(super) const CONTINUOUS_TASK: TaskSpec = TaskSpec {
-    id: "LunarLanderContinuous-v3",
-    summary: "Land gently between two flags on the moon, with engines that have throttles.",
-    action: &[
-        Entry::within("main engine, off below 0", 1.0),
-        Entry::within("side engines, off within +-0.5", 1.0),
-    ],
-    make: || {
-        let actions = Space::from_table(CONTINUOUS_TASK.action);
-        Ok(Box::new(Replayed::<LunarLander<true>>::new(
-            Space::from_table(TASK.observation),
-            actions,
-        )))
-    },
-    ..TASK
-};
+const fn options(continuous: bool) -> [TaskOption; 5] {
+    [
+        TaskOption::new(
+            "continuous",
+            OptionValue::Flag(continuous),
+            "Whether the engines have throttles",
+        ),
+        TaskOption {
+            limit: Limit::Between(-12.0, 0.0),
+            ..TaskOption::new("gravity", OptionValue::Number(GRAVITY), "Gravity, between -12 and 0")
+        },
+        TaskOption::new("enable_wind", OptionValue::Flag(false), "Whether there is wind"),
+        TaskOption::new(
+            "wind_power",
+            OptionValue::Number(15.0),
+            "The largest force of the wind, usually 0 to 20",
+        ),
+        TaskOption::new(
+            "turbulence_power",
+            OptionValue::Number(1.5),
+            "The largest torque of the wind, usually 0 to 2",
+        ),
+    ]
+}
 
-/// The name that older papers and programs use for it.
-pub(super) const CONTINUOUS_V2_TASK: TaskSpec = TaskSpec {
-    id: "LunarLanderContinuous-v2",
-    summary: "Another name of LunarLanderContinuous-v3, used by older papers.",
-    ..CONTINUOUS_TASK
-};
+/// The entries of the registry.
+pub(super) fn tasks() -> Vec<TaskSpec> {
+    let choices = TaskSpec {
+        id: "LunarLander-v3",
+        summary: "Land gently between two flags on the moon, with engines that are on or off.",
+        observation: OBSERVATION,
+        action: CHOICES,
+        reward: "Coming closer, slower and more upright to the pad, +10 per leg on the ground, less a little for fuel; \
+                 100 for coming to rest, -100 for crashing or leaving.",
+        max_episode_steps: 1000,
+        reward_threshold: Some(200.0),
+        options: Options::of(const { &options(false) }),
+        build: |options| {
+            let (conditions, observation) = (Conditions::new(options), Space::from_table(OBSERVATION));
+            Ok(match options.flag("continuous") {
+                true => {
+                    let actions = Space::from_table(THROTTLES);
+                    Box::new(Replayed::<LunarLander<true>>::new(conditions, observation, actions))
+                }
+                false => {
+                    let actions = Space::Discrete(CHOICES.len());
+                    Box::new(Replayed::<LunarLander<false>>::new(conditions, observation, actions))
+                }
+            })
+        },
+    };
+    let throttles = TaskSpec {
+        id: "LunarLanderContinuous-v3",
+        summary: "Land gently between two flags on the moon, with engines that have throttles.",
+        action: THROTTLES,
+        options: Options::of(const { &options(true) }),
+        ..choices.clone()
+    };
+    let older_name = TaskSpec {
+        id: "LunarLanderContinuous-v2",
+        summary: "Another name of LunarLanderContinuous-v3, used by older papers.",
+        ..throttles.clone()
+    };
+    vec![choices, throttles, older_name]
+}
+
+/// The table of actions that the options ask for.
+pub(super) fn action(options: &Options) -> &'static [Entry] {
+    match options.flag("continuous") {
+        true => THROTTLES,
+        false => CHOICES,
+    }
+}
+
+/// What can be chosen about the moon.
+#[derive(Clone, Debug)]
+pub struct Conditions {
+    gravity: f64,
+    /// The largest force and torque of the wind, if there is any.
+    wind: Option<[f64; 2]>,
+}
+
+impl Conditions {
+    fn new(options: &Options) -> Self {
+        let powers = ["wind_power", "turbulence_power"].map(|name| options.number(name));
+        Conditions {
+            gravity: options.number("gravity"),
+            wind: options.flag("enable_wind").then_some(powers),
+        }
+    }
+}
+
+impl Default for Conditions {
+    fn default() -> Self {
+        Conditions {
+            gravity: GRAVITY,
+            wind: None,
+        }
+    }
+}
 
 /// One landing.
 pub struct LunarLander<const CONTINUOUS: bool> {
     engine: Engine,
+    wind: Option<Wind>,
     surface: [[f64; 2]; CHUNKS],
     lander: BodyHandle,
     legs: [BodyHandle; 2],
@@ -121,8 +187,8 @@ fn draw_surface(rng: &mut Pcg64) -> [[f64; 2]; CHUNKS] {
 }
 
 impl<const CONTINUOUS: bool> LunarLander<CONTINUOUS> {
-    fn build(rng: &mut Pcg64) -> Self {
-        let mut engine = Engine::new();
+    fn build(conditions: &Conditions, rng: &mut Pcg64) -> Self {
+        let mut engine = Engine::new(conditions.gravity);
         let surface = draw_surface(rng);
         let moon = engine.fixed();
         engine.edge(moon, [0.0, 0.0], [VIEW[0], 0.0], 0.2);
@@ -142,6 +208,7 @@ impl<const CONTINUOUS: bool> LunarLander<CONTINUOUS> {
         );
         let push: [f64; 2] = std::array::from_fn(|_| rng.uniform(-FIRST_PUSH, FIRST_PUSH));
         engine.push(lander, |body| body.apply_force_to_center(&vec2(push[0], push[1]), true));
+        let wind = conditions.wind.map(|powers| Wind::draw(powers, rng));
         let shape = PolygonShape::new_box((LEG[0] / SCALE) as f32, (LEG[1] / SCALE) as f32);
         let legs = [-1.0, 1.0].map(|side: f64| {
             let leg = engine.moving(
@@ -169,6 +236,7 @@ impl<const CONTINUOUS: bool> LunarLander<CONTINUOUS> {
         engine.watch(lander, legs);
         LunarLander {
             engine,
+            wind,
             surface,
             lander,
             legs,
@@ -177,9 +245,22 @@ impl<const CONTINUOUS: bool> LunarLander<CONTINUOUS> {
         }
     }
 
+    /// Lets the wind push a lander that is in the air.
+    fn blow(&mut self) {
+        let landed = self.engine.stands(0) || self.engine.stands(1);
+        if let (Some(wind), false) = (&mut self.wind, landed) {
+            let [force, torque] = wind.blow();
+            self.engine.push(self.lander, |lander| {
+                lander.apply_force_to_center(&vec2(force, 0.0), true);
+                lander.apply_torque(torque as f32, true);
+            });
+        }
+    }
+
     /// Fires the engines: the main one with a power of 0 to 1, and the side ones with a power of 0 to 1 to a side.
     /// Where exactly they push is random.
     fn fire(&mut self, main: f64, side: f64, direction: f64, rng: &mut Pcg64) {
+        self.blow();
         let (angle, at) = self
             .engine
             .read(self.lander, |lander| (f64::from(lander.angle()), *lander.position()));
@@ -215,8 +296,10 @@ impl<const CONTINUOUS: bool> LunarLander<CONTINUOUS> {
 }
 
 impl<const CONTINUOUS: bool> Simulation for LunarLander<CONTINUOUS> {
-    fn begin(rng: &mut Pcg64, observation: &mut [f32]) -> Self {
-        let mut lander = Self::build(rng);
+    type Conditions = Conditions;
+
+    fn begin(conditions: &Conditions, rng: &mut Pcg64, observation: &mut [f32]) -> Self {
+        let mut lander = Self::build(conditions, rng);
         lander.fire(0.0, 0.0, 0.0, rng);
         lander.simulate();
         lander.judge(observation);
@@ -233,7 +316,7 @@ impl<const CONTINUOUS: bool> Simulation for LunarLander<CONTINUOUS> {
             let power = if side.abs() > 0.5 { side.abs() } else { 0.0 };
             self.fire(main, power, sign(side), rng);
         } else {
-            match choice(action, TASK.action.len())? {
+            match choice(action, CHOICES.len())? {
                 1 => self.fire(0.0, 1.0, -1.0, rng),
                 2 => self.fire(1.0, 0.0, 0.0, rng),
                 3 => self.fire(0.0, 1.0, 1.0, rng),

@@ -2,8 +2,14 @@
 //!
 //! The engine is Box2D 2.3.1 (the crate `wrapped2d`), Gymnasium's is 2.3.0: from the same seed both draw the same
 //! terrain and begin with the same state, and go the same way until rounding errors have grown, some hundred steps
-//! later. Every episode has a world of its own, as the first one in Gymnasium; there the walker's later episodes reuse
-//! the world, which changes the order in which contacts are solved.
+//! later.
+//!
+//! Every episode has a world of its own. Gymnasium's lander makes one for every episode too, but its walker keeps one.
+//! Measured there, with 20 seeds and the same actions: in a kept world that has seen three episodes the contacts are in
+//! another order from the first step on, and 13 of 20 walks part from those in a fresh one; when the world is made
+//! anew before the walk, all 20 are equal bit for bit. It makes no difference to what is learned: returns and lengths of
+//! 300 random walks in one kept world and in 300 fresh ones are the same distribution (Kolmogorov and Smirnov's p is 0.999
+//! and 0.893, with obstacles 0.640 and 0.936).
 //!
 //! A task is a [`Simulation`] (what the world is made of, what an action does, what is observed and rewarded);
 //! [`Replayed`] makes an [`Env`](crate::Env) of it, whose exact state is its seed and its actions.
@@ -13,24 +19,32 @@ mod engine;
 mod lunar_lander;
 mod replayed;
 mod terrain;
+mod wind;
 
 pub use bipedal_walker::BipedalWalker;
-pub use lunar_lander::LunarLander;
+pub use lunar_lander::{Conditions, LunarLander};
 pub use replayed::{Replayed, Simulation};
 
-use crate::{Color, Scene, TaskSpec};
+use crate::registry::Entry;
+use crate::{Color, Options, Scene, TaskSpec};
 
 /// The entries of the registry.
-pub(crate) static TASKS: [TaskSpec; 5] = [
-    bipedal_walker::TASK,
-    bipedal_walker::HARDCORE_TASK,
-    lunar_lander::TASK,
-    lunar_lander::CONTINUOUS_TASK,
-    lunar_lander::CONTINUOUS_V2_TASK,
-];
+pub(crate) fn tasks() -> Vec<TaskSpec> {
+    [bipedal_walker::tasks(), lunar_lander::tasks()].concat()
+}
+
+/// The table of actions, where options decide on it: of the lander.
+pub(crate) fn action(options: &Options) -> Option<&'static [Entry]> {
+    let mut declared = options.declared.iter();
+    declared
+        .any(|option| option.name == "continuous")
+        .then(|| lunar_lander::action(options))
+}
 
 /// Steps per second.
 const FPS: f64 = 50.0;
+/// The earth's gravity, roughly.
+const GRAVITY: f64 = -10.0;
 /// Pixels of Gymnasium's picture per unit of the world; most lengths are given in pixels.
 const SCALE: f64 = 30.0;
 /// The part of the world that is seen.

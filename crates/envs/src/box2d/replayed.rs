@@ -4,6 +4,7 @@
 //! the generator's state before the episode and the actions since lead to the same state again, bit for bit.
 
 use crate::env::{decode, encode};
+use crate::space::wrong_size;
 use crate::{Env, EnvError, Scene, Space, Step};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
@@ -15,15 +16,18 @@ use serde::{Deserialize, Serialize};
 /// use epgt_envs::box2d::{LunarLander, Simulation};
 /// let mut rng = epgt_rng::Pcg64::from_seed(0);
 /// let mut observation = [0.0; 8];
-/// let mut lander = LunarLander::<true>::begin(&mut rng, &mut observation);
+/// let mut lander = LunarLander::<true>::begin(&Default::default(), &mut rng, &mut observation);
 /// lander.drive(&[1.0, 0.0], &mut rng)?;
 /// lander.simulate();
 /// assert!(!lander.judge(&mut observation).terminated);
 /// # Ok::<(), epgt_envs::EnvError>(())
 /// ```
 pub trait Simulation: Send + Sized {
+    /// What can be chosen about the world.
+    type Conditions: Clone + Default + Send;
+
     /// Builds the world of a new episode and writes its first observation.
-    fn begin(rng: &mut Pcg64, observation: &mut [f32]) -> Self;
+    fn begin(conditions: &Self::Conditions, rng: &mut Pcg64, observation: &mut [f32]) -> Self;
 
     /// Applies an action; one that is refused changes nothing.
     fn drive(&mut self, action: &[f32], rng: &mut Pcg64) -> Result<(), EnvError>;
@@ -62,7 +66,8 @@ struct History {
 /// assert_eq!(env.step(&[1.0; 4], &mut observation)?, next);
 /// # Ok::<(), epgt_envs::EnvError>(())
 /// ```
-pub struct Replayed<S> {
+pub struct Replayed<S: Simulation> {
+    conditions: S::Conditions,
     observation_space: Space,
     action_space: Space,
     history: History,
@@ -71,8 +76,9 @@ pub struct Replayed<S> {
 
 impl<S: Simulation> Replayed<S> {
     /// An environment with these spaces, whose first episode has not begun.
-    pub(crate) fn new(observation_space: Space, action_space: Space) -> Self {
+    pub(crate) fn new(conditions: S::Conditions, observation_space: Space, action_space: Space) -> Self {
         Replayed {
+            conditions,
             observation_space,
             action_space,
             history: History {
@@ -87,12 +93,16 @@ impl<S: Simulation> Replayed<S> {
     fn begin(&mut self, observation: &mut [f32]) {
         self.history.start = Some(self.history.rng.clone());
         self.history.actions.clear();
-        self.simulation = Some(S::begin(&mut self.history.rng, observation));
+        self.simulation = Some(S::begin(&self.conditions, &mut self.history.rng, observation));
     }
 
     /// An environment that has done all that was saved; `None` when that does not lead to the saved generator.
     fn play_again(&self, saved: &History) -> Option<Self> {
-        let mut copy = Self::new(self.observation_space.clone(), self.action_space.clone());
+        let mut copy = Self::new(
+            self.conditions.clone(),
+            self.observation_space.clone(),
+            self.action_space.clone(),
+        );
         match &saved.start {
             Some(start) => {
                 let mut observation = vec![0.0; self.observation_space.size()];
@@ -131,6 +141,10 @@ impl<S: Simulation> Env for Replayed<S> {
             .simulation
             .as_mut()
             .expect("an episode is begun before it is stepped");
+        let size = self.action_space.size();
+        if action.len() != size {
+            return Err(wrong_size(action.len(), size));
+        }
         simulation.drive(action, &mut self.history.rng)?;
         self.history.actions.extend_from_slice(action);
         simulation.simulate();

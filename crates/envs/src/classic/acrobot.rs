@@ -4,7 +4,7 @@ use super::square;
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::choice;
-use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
+use crate::{Env, EnvError, Options, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -35,7 +35,8 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-1 for every step until the tip is one link above the axis, which earns 0.",
     max_episode_steps: 500,
     reward_threshold: Some(-100.0),
-    make: || Ok(Box::new(Acrobot::new())),
+    options: Options::NONE,
+    build: |_| Ok(Box::new(Acrobot::new())),
 };
 
 /// The two links, moved on by one Runge-Kutta step of fourth order; dynamics of Sutton and Barto's book.

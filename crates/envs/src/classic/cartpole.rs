@@ -3,7 +3,7 @@
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::choice;
-use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
+use crate::{Env, EnvError, OptionValue, Options, Scene, Space, Step, TaskOption, TaskSpec};
 use epgt_rng::Pcg64;
 use std::f64::consts::PI;
 
@@ -33,7 +33,17 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "+1 for every step until the pole leans more than 12 degrees or the cart leaves +-2.4.",
     max_episode_steps: 500,
     reward_threshold: Some(475.0),
-    make: || Ok(Box::new(CartPole::new())),
+    options: Options::of(&[TaskOption::new(
+        "sutton_barto_reward",
+        OptionValue::Flag(false),
+        "Reward 0 for every step and -1 for falling, as in the original paper, instead of 1 for every step",
+    )]),
+    build: |options| {
+        Ok(Box::new(CartPole {
+            original_reward: options.flag("sutton_barto_reward"),
+            ..CartPole::new()
+        }))
+    },
 };
 
 /// The cart and its pole, moved on by Euler's method: positions by the old velocities, then velocities.
@@ -52,6 +62,8 @@ pub struct CartPole {
     observation_space: Space,
     action_space: Space,
     rng: Pcg64,
+    /// Whether only falling is paid for, by -1.
+    original_reward: bool,
     /// Position, velocity, angle, angular velocity.
     state: [f64; 4],
     /// The episode is over, and further steps earn nothing.
@@ -65,6 +77,7 @@ impl CartPole {
             observation_space: Space::from_table(TASK.observation),
             action_space: Space::Discrete(TASK.action.len()),
             rng: Pcg64::from_seed(0),
+            original_reward: false,
             state: [0.0; 4],
             fallen: false,
         }
@@ -116,7 +129,12 @@ impl Env for CartPole {
         ];
         self.observe(observation);
         let terminated = self.state[0].abs() > MAX_POSITION || self.state[2].abs() > MAX_ANGLE;
-        let reward = if terminated && self.fallen { 0.0 } else { 1.0 };
+        let reward = match (self.original_reward, terminated) {
+            (true, true) => -1.0,
+            (true, false) => 0.0,
+            (false, true) if self.fallen => 0.0,
+            (false, _) => 1.0,
+        };
         self.fallen |= terminated;
         Ok(Step {
             reward,

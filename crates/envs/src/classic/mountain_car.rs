@@ -4,7 +4,7 @@ use super::hill;
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::choice;
-use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
+use crate::{Env, EnvError, OptionValue, Options, Scene, Space, Step, TaskOption, TaskSpec};
 use epgt_rng::Pcg64;
 
 const FORCE: f64 = 0.001;
@@ -30,7 +30,17 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-1 for every step until the flag at position 0.5 is reached.",
     max_episode_steps: 200,
     reward_threshold: Some(-110.0),
-    make: || Ok(Box::new(MountainCar::new())),
+    options: Options::of(&[TaskOption::new(
+        "goal_velocity",
+        OptionValue::Number(0.0),
+        "The least velocity that the car must have at the flag",
+    )]),
+    build: |options| {
+        Ok(Box::new(MountainCar {
+            goal_velocity: options.number("goal_velocity"),
+            ..MountainCar::new()
+        }))
+    },
 };
 
 /// The car: v' = v + 0.001 (a - 1) - 0.0025 cos(3x), x' = x + v', both clipped; the left wall stops it.
@@ -48,6 +58,7 @@ pub struct MountainCar {
     observation_space: Space,
     action_space: Space,
     rng: Pcg64,
+    goal_velocity: f64,
     position: f64,
     velocity: f64,
 }
@@ -59,6 +70,7 @@ impl MountainCar {
             observation_space: Space::from_table(TASK.observation),
             action_space: Space::Discrete(TASK.action.len()),
             rng: Pcg64::from_seed(0),
+            goal_velocity: 0.0,
             position: -0.5,
             velocity: 0.0,
         }
@@ -103,7 +115,7 @@ impl Env for MountainCar {
             self.velocity = 0.0;
         }
         self.observe(observation);
-        let terminated = self.position >= GOAL && self.velocity >= 0.0;
+        let terminated = self.position >= GOAL && self.velocity >= self.goal_velocity;
         Ok(Step {
             reward: -1.0,
             terminated,

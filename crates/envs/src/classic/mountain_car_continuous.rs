@@ -7,7 +7,7 @@ use super::hill;
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::number;
-use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
+use crate::{Env, EnvError, OptionValue, Options, Scene, Space, Step, TaskOption, TaskSpec};
 use epgt_rng::Pcg64;
 
 const POWER: f64 = 0.0015;
@@ -29,7 +29,17 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-0.1 force^2 for every step, and +100 when the flag at position 0.45 is reached.",
     max_episode_steps: 999,
     reward_threshold: Some(90.0),
-    make: || Ok(Box::new(MountainCarContinuous::new())),
+    options: Options::of(&[TaskOption::new(
+        "goal_velocity",
+        OptionValue::Number(0.0),
+        "The least velocity that the car must have at the flag",
+    )]),
+    build: |options| {
+        Ok(Box::new(MountainCarContinuous {
+            goal_velocity: options.number("goal_velocity") as f32,
+            ..MountainCarContinuous::new()
+        }))
+    },
 };
 
 /// The car: v' = v + 0.0015 a - 0.0025 cos(3x), x' = x + v', both clipped; the left wall stops it.
@@ -47,6 +57,7 @@ pub struct MountainCarContinuous {
     observation_space: Space,
     action_space: Space,
     rng: Pcg64,
+    goal_velocity: f32,
     position: f32,
     velocity: f32,
     /// The position in full precision, until the first step.
@@ -60,6 +71,7 @@ impl MountainCarContinuous {
             observation_space: Space::from_table(TASK.observation),
             action_space: Space::from_table(TASK.action),
             rng: Pcg64::from_seed(0),
+            goal_velocity: 0.0,
             position: -0.5,
             velocity: 0.0,
             start: None,
@@ -127,7 +139,7 @@ impl Env for MountainCarContinuous {
         let force = number(action)?;
         self.roll(force);
         self.observe(observation);
-        let terminated = self.position >= GOAL && self.velocity >= 0.0;
+        let terminated = self.position >= GOAL && self.velocity >= self.goal_velocity;
         let effort = f64::from(force) * f64::from(force) * 0.1;
         let prize = if terminated { 100.0 } else { 0.0 };
         Ok(Step {

@@ -4,7 +4,7 @@ use super::{square, square_f32};
 use crate::env::{decode, encode};
 use crate::registry::Entry;
 use crate::space::number;
-use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
+use crate::{Env, EnvError, OptionValue, Options, Scene, Space, Step, TaskOption, TaskSpec};
 use epgt_rng::Pcg64;
 use std::f32::consts::FRAC_PI_2;
 use std::f64::consts::PI;
@@ -13,8 +13,6 @@ const MAX_SPEED: f64 = 8.0;
 const MAX_TORQUE: f32 = 2.0;
 /// Seconds per step.
 const TIME: f64 = 0.05;
-/// 3 g / 2 l with g = 10 and l = 1.
-const GRAVITY: f64 = 15.0;
 
 /// The entry of the registry.
 pub(crate) const TASK: TaskSpec = TaskSpec {
@@ -29,10 +27,20 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
     reward: "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2), the angle measured from upright.",
     max_episode_steps: 200,
     reward_threshold: None,
-    make: || Ok(Box::new(Pendulum::new())),
+    options: Options::of(&[TaskOption::new(
+        "g",
+        OptionValue::Number(10.0),
+        "Acceleration of gravity",
+    )]),
+    build: |options| {
+        Ok(Box::new(Pendulum {
+            gravity: options.number("g"),
+            ..Pendulum::new()
+        }))
+    },
 };
 
-/// The pendulum: w' = w + (15 sin(angle) + 3 u) dt, angle' = angle + w' dt; it never ends by itself.
+/// The pendulum: w' = w + (3/2 g sin(angle) + 3 u) dt, angle' = angle + w' dt; it never ends by itself.
 ///
 /// ```
 /// use epgt_envs::{Env, classic::Pendulum};
@@ -46,6 +54,7 @@ pub struct Pendulum {
     observation_space: Space,
     action_space: Space,
     rng: Pcg64,
+    gravity: f64,
     angle: f64,
     velocity: f64,
     /// The torque of the last step, which only the picture shows.
@@ -59,6 +68,7 @@ impl Pendulum {
             observation_space: Space::from_table(TASK.observation),
             action_space: Space::from_table(TASK.action),
             rng: Pcg64::from_seed(0),
+            gravity: 10.0,
             angle: 0.0,
             velocity: 0.0,
             torque: None,
@@ -124,7 +134,7 @@ impl Env for Pendulum {
         self.torque = Some(torque);
         let effort = f64::from(0.001 * square_f32(torque));
         let cost = square(from_upright(self.angle)) + 0.1 * square(self.velocity) + effort;
-        let acceleration = GRAVITY * self.angle.sin() + f64::from(3.0 * torque);
+        let acceleration = 3.0 * self.gravity / 2.0 * self.angle.sin() + f64::from(3.0 * torque);
         self.velocity = (self.velocity + acceleration * TIME).clamp(-MAX_SPEED, MAX_SPEED);
         self.angle += self.velocity * TIME;
         self.observe(observation);

@@ -3,14 +3,14 @@
 //! A task is a [`Definition`]: a model and four small functions. A step sets the controls, moves the simulation on by a
 //! few of its own steps, and lets the definition write the observation and judge what happened.
 
-use std::sync::Arc;
-
 use super::library::{Array, Data, Model};
 use super::locate::{Installation, installation};
+use super::model_file::{check_model, model_path, no_body};
 use super::picture::{self, View};
+use super::terms::Terms;
 use crate::env::{decode, encode};
-use crate::space::not_a_number;
-use crate::{Env, EnvError, Scene, Space, Step};
+use crate::space::{not_a_number, wrong_size};
+use crate::{Env, EnvError, Options, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 
 /// A task, besides what its model says.
@@ -20,10 +20,15 @@ pub(super) struct Definition {
     pub model: &'static str,
     /// Numbers of a position, degrees of freedom, controls and bodies that its model has.
     pub sizes: [usize; 4],
-    /// Steps of the simulation per step of the task.
-    pub frame_skip: usize,
+    /// Whether a user's model may have more or less of them.
+    pub extensible: bool,
+    /// Marked places that are read.
+    pub sites: usize,
+    /// The numbers that can be changed, and the names of the options that do.
+    pub terms: Terms,
+    pub options: &'static [&'static str],
     /// Whether external forces are read, which a step of the simulation leaves out.
-    pub forces: bool,
+    pub forces: fn(&Terms) -> bool,
     /// The bodies that the functions below ask for by their place in this list.
     pub bodies: &'static [&'static str],
     pub reset: Reset,
@@ -36,12 +41,24 @@ pub(super) struct Definition {
     pub view: View,
 }
 
+impl Definition {
+    /// The options of the task, for the registry: made once.
+    pub fn declare(&self) -> Options {
+        self.terms.declare(self.model, self.options)
+    }
+
+    /// One copy of the task, on the MuJoCo of this machine.
+    pub fn make(&'static self, options: &Options) -> Result<Box<dyn Env>, EnvError> {
+        Ok(Box::new(MujocoEnv::build(self, options, &installation()?)?))
+    }
+}
+
 /// How an episode begins: from the model's start and rest, with noise on positions and then on velocities.
 pub(super) enum Reset {
     /// Both uniform within the scale.
-    Uniform(f64),
+    Uniform,
     /// Positions uniform within the scale, velocities normal with it as deviation.
-    Normal(f64),
+    Normal,
     /// Changes position and velocity by itself.
     Own(fn(&mut [f64], &mut [f64], &mut Pcg64)),
 }
@@ -49,6 +66,7 @@ pub(super) enum Reset {
 /// The simulation, as a definition sees it.
 pub(super) struct State<'a> {
     pub data: &'a Data,
+    pub terms: &'a Terms,
     bodies: &'a [usize],
 }
 
@@ -60,6 +78,12 @@ impl State<'_> {
 
     pub fn get(&self, array: Array) -> &[f64] {
         self.data.get(array)
+    }
+
+    /// The positions that are observed: without the first `ground` of them, where the options say so.
+    pub fn positions(&self, ground: usize) -> &[f64] {
+        let first = if self.terms.exclude_positions { ground } else { 0 };
+        &self.get(Array::Qpos)[first..]
     }
 }
 
@@ -83,6 +107,23 @@ impl Moment<'_> {
     pub fn get(&self, array: Array) -> &[f64] {
         self.state.get(array)
     }
+
+    pub fn terms(&self) -> &Terms {
+        self.state.terms
+    }
+
+    /// The bonus for a healthy state, and whether the episode is over, as version 5 has them.
+    pub fn health(&self, healthy: bool) -> (f64, bool) {
+        let terms = self.state.terms;
+        let bonus = if healthy { terms.healthy } else { 0.0 };
+        (bonus, !healthy && terms.terminate)
+    }
+
+    /// The same as version 4 has them: where an unhealthy state ends the episode, its last step is paid too.
+    pub fn health_v4(&self, healthy: bool) -> (f64, bool) {
+        let (_, over) = self.health(healthy);
+        (self.health(healthy || over).0, over)
+    }
 }
 
 /// One copy of a MuJoCo task.
@@ -99,6 +140,9 @@ impl Moment<'_> {
 /// ```
 pub struct MujocoEnv {
     definition: &'static Definition,
+    terms: Terms,
+    /// Whether external forces are computed after a step.
+    forces: bool,
     observation_space: Space,
     action_space: Space,
     data: Data,
@@ -113,39 +157,60 @@ pub struct MujocoEnv {
 impl MujocoEnv {
     /// One copy of the task with this id, on the MuJoCo of this machine.
     pub fn open(id: &str) -> Result<Self, EnvError> {
-        Self::open_with(id, &installation()?)
+        super::definition(id)?;
+        Self::open_task(crate::find(id)?)
+    }
+
+    /// One copy of a task with its options.
+    pub fn open_task(task: &TaskSpec) -> Result<Self, EnvError> {
+        Self::open_with(task, &installation()?)
     }
 
     /// The same on a certain installation.
-    pub fn open_with(id: &str, installation: &Installation) -> Result<Self, EnvError> {
-        let definition = super::definition(id)?;
-        let model = Model::load(&installation.library, &installation.models.join(definition.model))?;
-        Self::new(definition, &model)
+    pub fn open_with(task: &TaskSpec, installation: &Installation) -> Result<Self, EnvError> {
+        Self::build(super::definition(task.id)?, &task.options, installation)
     }
 
-    fn new(definition: &'static Definition, model: &Arc<Model>) -> Result<Self, EnvError> {
-        let other_model = || {
-            EnvError::Simulator(format!(
-                "the model {} is not the one that {} was made with; get it with `epgt setup mujoco`",
-                definition.model, definition.id
-            ))
-        };
-        let sizes = model.sizes();
-        if [sizes.nq, sizes.nv, sizes.nu, sizes.nbody] != definition.sizes {
-            return Err(other_model());
+    pub(super) fn build(
+        definition: &'static Definition,
+        options: &Options,
+        installation: &Installation,
+    ) -> Result<Self, EnvError> {
+        let file = options.text("xml_file").unwrap_or(definition.model);
+        let model = Model::load(&installation.library, &model_path(file, &installation.models))?;
+        check_model(definition, file, &model)?;
+        let named = |name: &&str| model.body(name).ok_or_else(|| no_body(file, name, definition.id));
+        let mut bodies = definition.bodies.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+        if let Some(main) = options.text("main_body") {
+            let number = main.parse().ok().filter(|&number: &usize| number < model.sizes().nbody);
+            let found = number.or_else(|| model.body(main));
+            bodies.push(found.ok_or_else(|| no_body(file, main, definition.id))?);
         }
-        let bodies = definition.bodies.iter().map(|name| model.body(name));
-        let task = crate::find(definition.id)?;
-        Ok(MujocoEnv {
+        let terms = definition.terms.with(options);
+        let mut env = MujocoEnv {
             definition,
-            observation_space: Space::from_table(task.observation),
-            action_space: Space::from_table(task.action),
-            bodies: bodies.collect::<Option<_>>().ok_or_else(other_model)?,
-            data: Data::new(model)?,
+            forces: (definition.forces)(&terms),
+            terms,
+            observation_space: Space::Discrete(0),
+            action_space: Space::Box {
+                low: model.controls().iter().map(|range| range[0] as f32).collect(),
+                high: model.controls().iter().map(|range| range[1] as f32).collect(),
+            },
+            bodies,
+            data: Data::new(&model)?,
             rng: Pcg64::from_seed(0),
             measured: 0.0,
-            observation: Vec::with_capacity(task.observation.len()),
-        })
+            observation: Vec::new(),
+        };
+        // How much is observed depends on options and model; none of it has bounds.
+        let mut row = Vec::new();
+        (definition.observe)(&env.state(), &mut row);
+        env.observation_space = Space::Box {
+            low: vec![f32::NEG_INFINITY; row.len()],
+            high: vec![f32::INFINITY; row.len()],
+        };
+        env.observation = row;
+        Ok(env)
     }
 
     /// The last observation in double precision, as Gymnasium returns it.
@@ -158,24 +223,28 @@ impl MujocoEnv {
         &self.data
     }
 
-    /// The simulation, to be stepped by hand.
-    pub fn data_mut(&mut self) -> &mut Data {
-        &mut self.data
-    }
-
-    /// Steps of the simulation per step of the task.
-    pub fn frame_skip(&self) -> usize {
-        self.definition.frame_skip
+    /// The engine's part of a step, and nothing else: so that what it costs can be measured.
+    pub fn simulate(&mut self, action: &[f32]) {
+        let controls = self.data.get_mut(Array::Ctrl);
+        controls
+            .iter_mut()
+            .zip(action)
+            .for_each(|(control, &x)| *control = x.into());
+        self.data.step(self.terms.frame_skip);
+        if self.forces {
+            self.data.compute_forces();
+        }
     }
 
     /// Seconds that a step takes in the simulation.
     fn seconds(&self) -> f64 {
-        self.data.model().timestep() * self.definition.frame_skip as f64
+        self.data.model().timestep() * self.terms.frame_skip as f64
     }
 
     fn state(&self) -> State<'_> {
         State {
             data: &self.data,
+            terms: &self.terms,
             bodies: &self.bodies,
         }
     }
@@ -184,6 +253,7 @@ impl MujocoEnv {
     fn observe(&mut self, row: &mut [f32]) {
         let state = State {
             data: &self.data,
+            terms: &self.terms,
             bodies: &self.bodies,
         };
         self.observation.clear();
@@ -213,15 +283,15 @@ impl Env for MujocoEnv {
             self.rng = Pcg64::from_seed(seed);
         }
         self.data.reset();
-        let rng = &mut self.rng;
+        let (rng, scale) = (&mut self.rng, self.terms.noise);
         let mut qpos = self.data.get(Array::Qpos).to_vec();
         let mut qvel = vec![0.0; self.data.get(Array::Qvel).len()];
         match self.definition.reset {
-            Reset::Uniform(scale) => {
+            Reset::Uniform => {
                 qpos.iter_mut().for_each(|x| *x += rng.uniform(-scale, scale));
                 qvel.iter_mut().for_each(|x| *x += rng.uniform(-scale, scale));
             }
-            Reset::Normal(scale) => {
+            Reset::Normal => {
                 qpos.iter_mut().for_each(|x| *x += rng.uniform(-scale, scale));
                 qvel.iter_mut().for_each(|x| *x += scale * rng.standard_normal());
             }
@@ -236,21 +306,14 @@ impl Env for MujocoEnv {
     }
 
     fn step(&mut self, action: &[f32], observation: &mut [f32]) -> Result<Step, EnvError> {
-        let controls = self.data.get_mut(Array::Ctrl);
-        if action.len() != controls.len() {
-            return Err(wrong_size(action.len(), controls.len()));
+        let controls = self.data.get(Array::Ctrl).len();
+        if action.len() != controls {
+            return Err(wrong_size(action.len(), controls));
         }
         if let Some(entry) = action.iter().position(|x| x.is_nan()) {
             return Err(not_a_number(entry));
         }
-        controls
-            .iter_mut()
-            .zip(action)
-            .for_each(|(control, &x)| *control = x.into());
-        self.data.step(self.definition.frame_skip);
-        if self.definition.forces {
-            self.data.compute_forces();
-        }
+        self.simulate(action);
         let after = (self.definition.measure)(&self.state());
         let (reward, terminated) = (self.definition.judge)(&Moment {
             state: self.state(),
@@ -290,9 +353,4 @@ impl Env for MujocoEnv {
         (self.rng, self.measured) = (rng, measured);
         Ok(())
     }
-}
-
-#[cold]
-fn wrong_size(given: usize, wanted: usize) -> EnvError {
-    EnvError::InvalidAction(format!("the action has {given} numbers, but this task takes {wanted}"))
 }

@@ -1,10 +1,11 @@
 //! `HalfCheetah`: run fast on two legs, in a plane. Versions 4 and 5 are the same with their default options.
 
-use super::env::{Definition, MujocoEnv, Reset};
+use super::env::{Definition, Reset};
 use super::library::Array;
 use super::numpy::control_cost;
 use super::picture::View;
 use super::tables::Table;
+use super::terms::Terms;
 use crate::TaskSpec;
 
 const JOINTS: [&str; 9] = [
@@ -23,21 +24,48 @@ pub(super) const V5: Definition = Definition {
     id: "HalfCheetah-v5",
     model: "half_cheetah.xml",
     sizes: [9, 9, 6, 8],
-    frame_skip: 5,
-    forces: false,
+    extensible: true,
+    sites: 0,
+    terms: Terms {
+        frame_skip: 5,
+        noise: 0.1,
+        control: 0.1,
+        ..Terms::NONE
+    },
+    options: &[
+        "xml_file",
+        "frame_skip",
+        "forward_reward_weight",
+        "ctrl_cost_weight",
+        "reset_noise_scale",
+        "exclude_current_positions_from_observation",
+    ],
+    forces: |_| false,
     bodies: &[],
-    reset: Reset::Normal(0.1),
+    reset: Reset::Normal,
     measure: |state| state.get(Array::Qpos)[0],
     observe: |state, row| {
-        row.extend(&state.get(Array::Qpos)[1..]);
+        row.extend(state.positions(1));
         row.extend(state.get(Array::Qvel));
     },
-    judge: |moment| (moment.speed() - control_cost(0.1, moment.action), false),
+    judge: |moment| {
+        let terms = moment.terms();
+        (
+            terms.forward * moment.speed() - control_cost(terms.control, moment.action),
+            false,
+        )
+    },
     view: View::side(0.8, [2.4, 1.35]),
 };
 
 pub(super) const V4: Definition = Definition {
     id: "HalfCheetah-v4",
+    options: &[
+        "forward_reward_weight",
+        "ctrl_cost_weight",
+        "reset_noise_scale",
+        "exclude_current_positions_from_observation",
+    ],
     ..V5
 };
 
@@ -53,11 +81,13 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         reward: "forward speed - 0.1 |action|^2.",
         max_episode_steps: 1000,
         reward_threshold: Some(4800.0),
-        make: || Ok(Box::new(MujocoEnv::open("HalfCheetah-v5")?)),
+        options: V5.declare(),
+        build: |options| V5.make(options),
     };
     let v4 = TaskSpec {
         id: V4.id,
-        make: || Ok(Box::new(MujocoEnv::open("HalfCheetah-v4")?)),
+        options: V4.declare(),
+        build: |options| V4.make(options),
         ..v5.clone()
     };
     vec![v4, v5]

@@ -4,11 +4,12 @@
 //! always zero. Version 5 leaves them out, and charges the walker for external forces. The model in a lying position is
 //! another file, but has the same joints and bodies.
 
-use super::env::{Definition, Moment, MujocoEnv, Reset, State};
+use super::env::{Definition, Moment, Reset, State};
 use super::library::Array;
 use super::numpy::sum;
 use super::picture::View;
 use super::tables::{INERTIA, TURN_AND_SHIFT, Table};
+use super::terms::{Terms, inside};
 use crate::TaskSpec;
 use crate::registry::Entry;
 
@@ -53,10 +54,30 @@ pub(super) const WALK_V4: Definition = Definition {
     id: "Humanoid-v4",
     model: "humanoid.xml",
     sizes: [24, 23, 17, 14],
-    frame_skip: 5,
-    forces: true,
+    extensible: true,
+    sites: 0,
+    terms: Terms {
+        frame_skip: 5,
+        noise: 1e-2,
+        forward: 1.25,
+        control: 0.1,
+        contact: 5e-7,
+        healthy: 5.0,
+        healthy_z: [1.0, 2.0],
+        ..Terms::NONE
+    },
+    options: &[
+        "forward_reward_weight",
+        "ctrl_cost_weight",
+        "healthy_reward",
+        "terminate_when_unhealthy",
+        "healthy_z_range",
+        "reset_noise_scale",
+        "exclude_current_positions_from_observation",
+    ],
+    forces: |_| true,
     bodies: &[],
-    reset: Reset::Uniform(1e-2),
+    reset: Reset::Uniform,
     measure: |state| {
         // The centre of mass along x.
         let masses = state.data.model().masses();
@@ -68,20 +89,37 @@ pub(super) const WALK_V4: Definition = Definition {
         moment / sum(masses, |mass| mass)
     },
     observe: |state, row| observe(state, row, 0, 0),
-    judge: |moment| (1.25 * moment.speed() + 5.0 - effort(moment), !healthy(moment)),
+    judge: |moment| {
+        let (bonus, over) = moment.health_v4(healthy(moment));
+        (moment.terms().forward * moment.speed() + bonus - effort(moment), over)
+    },
     view: View::side(1.0, [2.4, 1.35]),
 };
 
 pub(super) const WALK_V5: Definition = Definition {
     id: "Humanoid-v5",
+    options: &[
+        "xml_file",
+        "frame_skip",
+        "forward_reward_weight",
+        "ctrl_cost_weight",
+        "contact_cost_weight",
+        "contact_cost_range",
+        "healthy_reward",
+        "terminate_when_unhealthy",
+        "healthy_z_range",
+        "reset_noise_scale",
+        "exclude_current_positions_from_observation",
+        "include_cinert_in_observation",
+        "include_cvel_in_observation",
+        "include_qfrc_actuator_in_observation",
+        "include_cfrc_ext_in_observation",
+    ],
     observe: |state, row| observe(state, row, 1, 6),
     judge: |moment| {
-        let bonus = if healthy(moment) { 5.0 } else { 0.0 };
-        let contact = (5e-7 * sum(moment.get(Array::CfrcExt), |x| x * x)).min(10.0);
-        (
-            1.25 * moment.speed() + bonus - (effort(moment) + contact),
-            !healthy(moment),
-        )
+        let (bonus, over) = moment.health(healthy(moment));
+        let cost = effort(moment) + contact_cost(moment);
+        (moment.terms().forward * moment.speed() + bonus - cost, over)
     },
     ..WALK_V4
 };
@@ -89,39 +127,65 @@ pub(super) const WALK_V5: Definition = Definition {
 pub(super) const STAND_V4: Definition = Definition {
     id: "HumanoidStandup-v4",
     model: "humanoidstandup.xml",
+    options: &[],
     measure: |state| state.get(Array::Qpos)[2],
     judge: |moment| {
         let height = moment.after / moment.state.data.model().timestep();
-        let impact = (0.5e-6 * sum(moment.get(Array::CfrcExt), |x| x * x)).min(10.0);
-        (height - effort(moment) - impact + 1.0, false)
+        (height - effort(moment) - contact_cost(moment) + 1.0, false)
     },
     ..WALK_V4
 };
 
 pub(super) const STAND_V5: Definition = Definition {
     id: "HumanoidStandup-v5",
+    options: &[
+        "xml_file",
+        "frame_skip",
+        "uph_cost_weight",
+        "ctrl_cost_weight",
+        "impact_cost_weight",
+        "impact_cost_range",
+        "reset_noise_scale",
+        "exclude_current_positions_from_observation",
+        "include_cinert_in_observation",
+        "include_cvel_in_observation",
+        "include_qfrc_actuator_in_observation",
+        "include_cfrc_ext_in_observation",
+    ],
     observe: WALK_V5.observe,
     ..STAND_V4
 };
 
 /// Bodies from `body` on, and actuator forces from `freedom` on.
 fn observe(state: &State<'_>, row: &mut Vec<f64>, body: usize, freedom: usize) {
-    row.extend(&state.get(Array::Qpos)[2..]);
+    row.extend(state.positions(2));
     row.extend(state.get(Array::Qvel));
-    row.extend(&state.get(Array::Cinert)[10 * body..]);
-    row.extend(&state.get(Array::Cvel)[6 * body..]);
-    row.extend(&state.get(Array::QfrcActuator)[freedom..]);
-    row.extend(&state.get(Array::CfrcExt)[6 * body..]);
+    let parts = [
+        (state.terms.inertia, Array::Cinert, 10 * body),
+        (state.terms.velocity, Array::Cvel, 6 * body),
+        (state.terms.actuators, Array::QfrcActuator, freedom),
+        (state.terms.external, Array::CfrcExt, 6 * body),
+    ];
+    for (included, array, first) in parts {
+        if included {
+            row.extend(&state.get(array)[first..]);
+        }
+    }
 }
 
 /// What the controls cost.
 fn effort(moment: &Moment<'_>) -> f64 {
-    0.1 * sum(moment.get(Array::Ctrl), |x| x * x)
+    moment.terms().control * sum(moment.get(Array::Ctrl), |x| x * x)
+}
+
+/// What external forces cost.
+fn contact_cost(moment: &Moment<'_>) -> f64 {
+    let [low, high] = moment.terms().contact_cost;
+    (moment.terms().contact * sum(moment.get(Array::CfrcExt), |x| x * x)).clamp(low, high)
 }
 
 fn healthy(moment: &Moment<'_>) -> bool {
-    let height = moment.get(Array::Qpos)[2];
-    1.0 < height && height < 2.0
+    inside(moment.terms().healthy_z, moment.get(Array::Qpos)[2])
 }
 
 fn observation(body: usize, freedom: usize) -> &'static [Entry] {
@@ -152,13 +216,15 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         reward: "5 while it stands + 1.25 forward speed - 0.1 |action|^2 - 5e-7 |external forces|^2 (at most 10).",
         max_episode_steps: 1000,
         reward_threshold: None,
-        make: || Ok(Box::new(MujocoEnv::open("Humanoid-v5")?)),
+        options: WALK_V5.declare(),
+        build: |options| WALK_V5.make(options),
     };
     let stand = TaskSpec {
         id: STAND_V5.id,
         summary: "Make a human-like body that lies on its back stand up.",
         reward: "1 + height / 0.003 - 0.1 |action|^2 - 5e-7 |external forces|^2 (at most 10).",
-        make: || Ok(Box::new(MujocoEnv::open("HumanoidStandup-v5")?)),
+        options: STAND_V5.declare(),
+        build: |options| STAND_V5.make(options),
         ..walk.clone()
     };
     vec![
@@ -166,13 +232,15 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
             id: WALK_V4.id,
             observation: four,
             reward: "5 + 1.25 forward speed - 0.1 |action|^2, until it falls.",
-            make: || Ok(Box::new(MujocoEnv::open("Humanoid-v4")?)),
+            options: WALK_V4.declare(),
+            build: |options| WALK_V4.make(options),
             ..walk.clone()
         },
         TaskSpec {
             id: STAND_V4.id,
             observation: four,
-            make: || Ok(Box::new(MujocoEnv::open("HumanoidStandup-v4")?)),
+            options: STAND_V4.declare(),
+            build: |options| STAND_V4.make(options),
             ..stand.clone()
         },
         walk,

@@ -13,6 +13,7 @@ mod humanoid;
 mod layout;
 mod library;
 mod locate;
+mod model_file;
 mod numpy;
 mod pendulums;
 mod picture;
@@ -20,6 +21,7 @@ mod pusher;
 mod reacher;
 mod swimmer;
 mod tables;
+mod terms;
 mod walker2d;
 
 pub use env::MujocoEnv;

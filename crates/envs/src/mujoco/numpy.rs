@@ -1,11 +1,14 @@
 //! Sums in the order in which NumPy adds, so that rewards are equal bit for bit.
 
-/// The sum of f(x) for up to 128 numbers, as `np.sum`: eight partial sums, joined as a tree, then the rest.
+/// The sum of f(x), as `np.sum`: eight partial sums, joined as a tree, then the rest; more than 128 numbers are halved first.
 macro_rules! sum_as_numpy {
     ($(#[$meta:meta])* $name:ident, $float:ty) => {
         $(#[$meta])*
-        pub(super) fn $name(numbers: &[$float], f: impl Fn($float) -> $float) -> $float {
-            assert!(numbers.len() <= 128, "longer sums are split in NumPy");
+        pub(super) fn $name(numbers: &[$float], f: impl Fn($float) -> $float + Copy) -> $float {
+            if numbers.len() > 128 {
+                let (half, rest) = numbers.split_at(numbers.len() / 2 / 8 * 8);
+                return $name(half, f) + $name(rest, f);
+            }
             let (eights, mut rest) = (numbers.chunks_exact(8), 0.0);
             let tail = eights.remainder();
             if numbers.len() >= 8 {
@@ -34,8 +37,8 @@ sum_as_numpy!(
 );
 
 /// weight * sum(action^2) in single precision: Gymnasium's actions are, and Python's weight becomes so.
-pub(super) fn control_cost(weight: f32, action: &[f32]) -> f64 {
-    f64::from(weight * sum_f32(action, |x| x * x))
+pub(super) fn control_cost(weight: f64, action: &[f32]) -> f64 {
+    f64::from(weight as f32 * sum_f32(action, |x| x * x))
 }
 
 /// The length of a vector.
@@ -53,6 +56,9 @@ mod tests {
         let numbers: Vec<f32> = (1..9).map(|i| 0.7 * i as f32).collect();
         assert_eq!(sum_f32(&numbers, |x| x * x), 99.95999);
         assert_eq!(sum(&[1.0, 2.0, 3.0], |x| x * x), 14.0);
+        // np.sum(np.sqrt(np.arange(1, 301)) * 0.3); in order it would be 1041.7669165729221.
+        let numbers: Vec<f64> = (1..301).map(|i| f64::from(i).sqrt() * 0.3).collect();
+        assert_eq!(sum(&numbers, |x| x), 1041.7669165729226);
         assert_eq!(norm(&[3.0, 4.0]), 5.0);
     }
 }

@@ -5,20 +5,28 @@
 
 use std::hint::black_box;
 
-use super::env::{Definition, Moment, MujocoEnv, Reset, State};
+use super::env::{Definition, Moment, Reset, State};
 use super::library::Array;
 use super::picture::View;
 use super::tables::Table;
+use super::terms::Terms;
 use crate::TaskSpec;
 
 pub(super) const SINGLE_V5: Definition = Definition {
     id: "InvertedPendulum-v5",
     model: "inverted_pendulum.xml",
     sizes: [2, 2, 1, 3],
-    frame_skip: 2,
-    forces: false,
+    extensible: false,
+    sites: 0,
+    terms: Terms {
+        frame_skip: 2,
+        noise: 0.01,
+        ..Terms::NONE
+    },
+    options: &["xml_file", "frame_skip", "reset_noise_scale"],
+    forces: |_| false,
     bodies: &[],
-    reset: Reset::Uniform(0.01),
+    reset: Reset::Uniform,
     measure: |_| 0.0,
     observe: |state, row| {
         row.extend(state.get(Array::Qpos));
@@ -33,6 +41,7 @@ pub(super) const SINGLE_V5: Definition = Definition {
 
 pub(super) const SINGLE_V4: Definition = Definition {
     id: "InvertedPendulum-v4",
+    options: &[],
     judge: |moment| (1.0, fallen(moment)),
     ..SINGLE_V5
 };
@@ -47,10 +56,18 @@ pub(super) const DOUBLE_V5: Definition = Definition {
     id: "InvertedDoublePendulum-v5",
     model: "inverted_double_pendulum.xml",
     sizes: [3, 3, 1, 4],
-    frame_skip: 5,
-    forces: false,
+    extensible: false,
+    sites: 1,
+    terms: Terms {
+        frame_skip: 5,
+        noise: 0.1,
+        healthy: 10.0,
+        ..Terms::NONE
+    },
+    options: &["xml_file", "frame_skip", "healthy_reward", "reset_noise_scale"],
+    forces: |_| false,
     bodies: &[],
-    reset: Reset::Normal(0.1),
+    reset: Reset::Normal,
     measure: |_| 0.0,
     observe: |state, row| observe(state, row, 1),
     judge: |moment| judge(moment, 0.0),
@@ -59,6 +76,7 @@ pub(super) const DOUBLE_V5: Definition = Definition {
 
 pub(super) const DOUBLE_V4: Definition = Definition {
     id: "InvertedDoublePendulum-v4",
+    options: &[],
     observe: |state, row| observe(state, row, 3),
     judge: |moment| judge(moment, 10.0),
     ..DOUBLE_V5
@@ -84,7 +102,7 @@ fn judge(moment: &Moment<'_>, last: f64) -> (f64, bool) {
     let over = tip[2] <= 1.0;
     let distance = 0.01 * square(tip[0]) + square(tip[2] - 2.0);
     let speed = 1e-3 * square(velocity[1]) + 5e-3 * square(velocity[2]);
-    let bonus = if over { last } else { 10.0 };
+    let bonus = if over { last } else { moment.terms().healthy };
     (bonus - distance - speed, over)
 }
 
@@ -99,7 +117,8 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         reward: "1 for every step at whose end the pole leans less than 0.2.",
         max_episode_steps: 1000,
         reward_threshold: Some(950.0),
-        make: || Ok(Box::new(MujocoEnv::open("InvertedPendulum-v5")?)),
+        options: SINGLE_V5.declare(),
+        build: |options| SINGLE_V5.make(options),
     };
     let table = |constrained: &[&str]| {
         let poles = ["the lower pole", "the upper pole"];
@@ -119,20 +138,23 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         reward: "10 while the tip is up - 0.01 x^2 - (y - 2)^2 of the tip - what the poles' speeds cost.",
         max_episode_steps: 1000,
         reward_threshold: Some(9100.0),
-        make: || Ok(Box::new(MujocoEnv::open("InvertedDoublePendulum-v5")?)),
+        options: DOUBLE_V5.declare(),
+        build: |options| DOUBLE_V5.make(options),
     };
     vec![
         TaskSpec {
             id: SINGLE_V4.id,
             reward: "1 for every step until the pole leans more than 0.2.",
-            make: || Ok(Box::new(MujocoEnv::open("InvertedPendulum-v4")?)),
+            options: SINGLE_V4.declare(),
+            build: |options| SINGLE_V4.make(options),
             ..single.clone()
         },
         TaskSpec {
             id: DOUBLE_V4.id,
             observation: table(&["the cart", "the lower pole", "the upper pole"]),
             reward: "10 - 0.01 x^2 - (y - 2)^2 of the tip - what the poles' speeds cost, until the tip is down.",
-            make: || Ok(Box::new(MujocoEnv::open("InvertedDoublePendulum-v4")?)),
+            options: DOUBLE_V4.declare(),
+            build: |options| DOUBLE_V4.make(options),
             ..double.clone()
         },
         single,

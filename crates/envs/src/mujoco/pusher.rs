@@ -2,11 +2,12 @@
 //!
 //! There is no version 4: Gymnasium runs it with MuJoCo 2 only.
 
-use super::env::{Definition, MujocoEnv, Reset, State};
+use super::env::{Definition, Reset, State};
 use super::library::Array;
 use super::numpy::{control_cost, norm};
 use super::picture::View;
 use super::tables::Table;
+use super::terms::Terms;
 use crate::TaskSpec;
 
 const JOINTS: [&str; 7] = [
@@ -23,8 +24,22 @@ pub(super) const V5: Definition = Definition {
     id: "Pusher-v5",
     model: "pusher_v5.xml",
     sizes: [11, 11, 7, 13],
-    frame_skip: 5,
-    forces: false,
+    extensible: false,
+    sites: 0,
+    terms: Terms {
+        frame_skip: 5,
+        control: 0.1,
+        near: 0.5,
+        ..Terms::NONE
+    },
+    options: &[
+        "xml_file",
+        "frame_skip",
+        "reward_near_weight",
+        "reward_dist_weight",
+        "reward_control_weight",
+    ],
+    forces: |_| false,
     bodies: &["tips_arm", "object", "goal"],
     reset: Reset::Own(|qpos, qvel, rng| {
         let object = loop {
@@ -45,9 +60,10 @@ pub(super) const V5: Definition = Definition {
         (0..3).for_each(|place| row.extend(state.body(place)));
     },
     judge: |moment| {
-        let near = -gap(&moment.state, 1, 0) * 0.5;
-        let distance = -gap(&moment.state, 1, 2);
-        (distance - control_cost(0.1, moment.action) + near, false)
+        let terms = moment.terms();
+        let near = -gap(&moment.state, 1, 0) * terms.near;
+        let distance = -gap(&moment.state, 1, 2) * terms.distance;
+        (distance - control_cost(terms.control, moment.action) + near, false)
     },
     view: View::top([0.3, -0.2], [1.6, 0.9], false),
 };
@@ -75,6 +91,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         reward: "-(cylinder to goal) - 0.5 (cylinder to fingertip) - 0.1 |action|^2.",
         max_episode_steps: 100,
         reward_threshold: Some(0.0),
-        make: || Ok(Box::new(MujocoEnv::open("Pusher-v5")?)),
+        options: V5.declare(),
+        build: |options| V5.make(options),
     }]
 }

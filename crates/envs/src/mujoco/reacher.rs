@@ -3,19 +3,27 @@
 //! Version 4 is paid for where the tip was before the step and observes a height that is always zero; version 5 is paid
 //! for where it came to.
 
-use super::env::{Definition, MujocoEnv, Reset, State};
+use super::env::{Definition, Reset, State};
 use super::library::Array;
 use super::numpy::{control_cost, norm};
 use super::picture::View;
 use super::tables::Table;
+use super::terms::Terms;
 use crate::TaskSpec;
 
 pub(super) const V5: Definition = Definition {
     id: "Reacher-v5",
     model: "reacher.xml",
     sizes: [4, 4, 2, 5],
-    frame_skip: 2,
-    forces: false,
+    extensible: false,
+    sites: 0,
+    terms: Terms {
+        frame_skip: 2,
+        control: 1.0,
+        ..Terms::NONE
+    },
+    options: &["xml_file", "frame_skip", "reward_dist_weight", "reward_control_weight"],
+    forces: |_| false,
     bodies: &["fingertip", "target"],
     reset: Reset::Own(|qpos, qvel, rng| {
         qpos.iter_mut().for_each(|x| *x += rng.uniform(-0.1, 0.1));
@@ -31,12 +39,19 @@ pub(super) const V5: Definition = Definition {
     }),
     measure: |state| norm(&gap(state)),
     observe: |state, row| observe(state, row, 2),
-    judge: |moment| (-moment.after - control_cost(1.0, moment.action), false),
+    judge: |moment| {
+        let terms = moment.terms();
+        (
+            -moment.after * terms.distance - control_cost(terms.control, moment.action),
+            false,
+        )
+    },
     view: View::top([0.0, 0.0], [0.5, 0.3], false),
 };
 
 pub(super) const V4: Definition = Definition {
     id: "Reacher-v4",
+    options: &[],
     observe: |state, row| observe(state, row, 3),
     judge: |moment| (-moment.before - control_cost(1.0, moment.action), false),
     ..V5
@@ -76,13 +91,15 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         reward: "-(distance of the tip to the target) - |action|^2.",
         max_episode_steps: 50,
         reward_threshold: Some(-3.75),
-        make: || Ok(Box::new(MujocoEnv::open("Reacher-v5")?)),
+        options: V5.declare(),
+        build: |options| V5.make(options),
     };
     let v4 = TaskSpec {
         id: V4.id,
         observation: table().named(&["fingertip - target, z"]).keep(),
         reward: "-(distance of the tip to the target before the step) - |action|^2.",
-        make: || Ok(Box::new(MujocoEnv::open("Reacher-v4")?)),
+        options: V4.declare(),
+        build: |options| V4.make(options),
         ..v5.clone()
     };
     vec![v4, v5]

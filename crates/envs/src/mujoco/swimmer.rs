@@ -1,11 +1,12 @@
 //! `Swimmer`: three links swim through a thick fluid, seen from above. Versions 4 and 5 are the same with their default
 //! options.
 
-use super::env::{Definition, MujocoEnv, Reset};
+use super::env::{Definition, Reset};
 use super::library::Array;
 use super::numpy::control_cost;
 use super::picture::View;
 use super::tables::Table;
+use super::terms::Terms;
 use crate::TaskSpec;
 
 const JOINTS: [&str; 5] = [
@@ -20,20 +21,50 @@ pub(super) const V5: Definition = Definition {
     id: "Swimmer-v5",
     model: "swimmer.xml",
     sizes: [5, 5, 2, 4],
-    frame_skip: 4,
-    forces: false,
+    extensible: true,
+    sites: 0,
+    terms: Terms {
+        frame_skip: 4,
+        noise: 0.1,
+        control: 1e-4,
+        ..Terms::NONE
+    },
+    options: &[
+        "xml_file",
+        "frame_skip",
+        "forward_reward_weight",
+        "ctrl_cost_weight",
+        "reset_noise_scale",
+        "exclude_current_positions_from_observation",
+    ],
+    forces: |_| false,
     bodies: &[],
-    reset: Reset::Uniform(0.1),
+    reset: Reset::Uniform,
     measure: |state| state.get(Array::Qpos)[0],
     observe: |state, row| {
-        row.extend(&state.get(Array::Qpos)[2..]);
+        row.extend(state.positions(2));
         row.extend(state.get(Array::Qvel));
     },
-    judge: |moment| (moment.speed() - control_cost(1e-4, moment.action), false),
+    judge: |moment| {
+        let terms = moment.terms();
+        (
+            terms.forward * moment.speed() - control_cost(terms.control, moment.action),
+            false,
+        )
+    },
     view: View::top([-1.0, 0.0], [4.0, 2.25], true),
 };
 
-pub(super) const V4: Definition = Definition { id: "Swimmer-v4", ..V5 };
+pub(super) const V4: Definition = Definition {
+    id: "Swimmer-v4",
+    options: &[
+        "forward_reward_weight",
+        "ctrl_cost_weight",
+        "reset_noise_scale",
+        "exclude_current_positions_from_observation",
+    ],
+    ..V5
+};
 
 pub(super) fn tasks() -> Vec<TaskSpec> {
     let v5 = TaskSpec {
@@ -47,11 +78,13 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         reward: "forward speed - 0.0001 |action|^2.",
         max_episode_steps: 1000,
         reward_threshold: Some(360.0),
-        make: || Ok(Box::new(MujocoEnv::open("Swimmer-v5")?)),
+        options: V5.declare(),
+        build: |options| V5.make(options),
     };
     let v4 = TaskSpec {
         id: V4.id,
-        make: || Ok(Box::new(MujocoEnv::open("Swimmer-v4")?)),
+        options: V4.declare(),
+        build: |options| V4.make(options),
         ..v5.clone()
     };
     vec![v4, v5]

@@ -2,11 +2,12 @@
 //!
 //! Version 4 pays the bonus for standing at the step that ends the episode too, and has less friction at one foot.
 
-use super::env::{Definition, Moment, MujocoEnv, Reset};
+use super::env::{Definition, Moment, Reset};
 use super::library::Array;
 use super::numpy::control_cost;
 use super::picture::View;
 use super::tables::Table;
+use super::terms::{Terms, inside};
 use crate::TaskSpec;
 
 const JOINTS: [&str; 9] = [
@@ -25,41 +26,68 @@ pub(super) const V5: Definition = Definition {
     id: "Walker2d-v5",
     model: "walker2d_v5.xml",
     sizes: [9, 9, 6, 8],
-    frame_skip: 4,
-    forces: false,
+    extensible: true,
+    sites: 0,
+    terms: Terms {
+        frame_skip: 4,
+        noise: 5e-3,
+        control: 1e-3,
+        healthy: 1.0,
+        healthy_z: [0.8, 2.0],
+        healthy_angle: [-1.0, 1.0],
+        ..Terms::NONE
+    },
+    options: &[
+        "xml_file",
+        "frame_skip",
+        "forward_reward_weight",
+        "ctrl_cost_weight",
+        "healthy_reward",
+        "terminate_when_unhealthy",
+        "healthy_z_range",
+        "healthy_angle_range",
+        "reset_noise_scale",
+        "exclude_current_positions_from_observation",
+    ],
+    forces: |_| false,
     bodies: &[],
-    reset: Reset::Uniform(5e-3),
+    reset: Reset::Uniform,
     measure: |state| state.get(Array::Qpos)[0],
     observe: |state, row| {
-        row.extend(&state.get(Array::Qpos)[1..]);
+        row.extend(state.positions(1));
         row.extend(state.get(Array::Qvel).iter().map(|x| x.clamp(-10.0, 10.0)));
     },
-    judge: |moment| {
-        let bonus = if healthy(moment) { 1.0 } else { 0.0 };
-        (
-            moment.speed() + bonus - control_cost(1e-3, moment.action),
-            !healthy(moment),
-        )
-    },
+    judge: |moment| judge(moment, moment.health(healthy(moment))),
     view: View::side(0.9, [2.0, 1.125]),
 };
 
 pub(super) const V4: Definition = Definition {
     id: "Walker2d-v4",
     model: "walker2d.xml",
-    judge: |moment| {
-        (
-            moment.speed() + 1.0 - control_cost(1e-3, moment.action),
-            !healthy(moment),
-        )
-    },
+    options: &[
+        "forward_reward_weight",
+        "ctrl_cost_weight",
+        "healthy_reward",
+        "terminate_when_unhealthy",
+        "healthy_z_range",
+        "healthy_angle_range",
+        "reset_noise_scale",
+        "exclude_current_positions_from_observation",
+    ],
+    judge: |moment| judge(moment, moment.health_v4(healthy(moment))),
     ..V5
 };
+
+fn judge(moment: &Moment<'_>, (bonus, over): (f64, bool)) -> (f64, bool) {
+    let terms = moment.terms();
+    let cost = control_cost(terms.control, moment.action);
+    (terms.forward * moment.speed() + bonus - cost, over)
+}
 
 /// Neither too low nor too high, and upright.
 fn healthy(moment: &Moment<'_>) -> bool {
     let qpos = moment.get(Array::Qpos);
-    0.8 < qpos[1] && qpos[1] < 2.0 && -1.0 < qpos[2] && qpos[2] < 1.0
+    inside(moment.terms().healthy_z, qpos[1]) && inside(moment.terms().healthy_angle, qpos[2])
 }
 
 pub(super) fn tasks() -> Vec<TaskSpec> {
@@ -74,12 +102,14 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         reward: "1 while it stands + forward speed - 0.001 |action|^2.",
         max_episode_steps: 1000,
         reward_threshold: None,
-        make: || Ok(Box::new(MujocoEnv::open("Walker2d-v5")?)),
+        options: V5.declare(),
+        build: |options| V5.make(options),
     };
     let v4 = TaskSpec {
         id: V4.id,
         reward: "1 + forward speed - 0.001 |action|^2, until it falls.",
-        make: || Ok(Box::new(MujocoEnv::open("Walker2d-v4")?)),
+        options: V4.declare(),
+        build: |options| V4.make(options),
         ..v5.clone()
     };
     vec![v4, v5]

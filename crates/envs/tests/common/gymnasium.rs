@@ -1,5 +1,6 @@
 //! The real Gymnasium, in a process of its own.
 
+use epgt_envs::TaskSpec;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -32,8 +33,14 @@ impl Gymnasium {
 
     /// What Gymnasium returns for these actions.
     pub fn play(&mut self, id: &str, seed: u64, actions: &[f32]) -> Value {
+        self.play_task(epgt_envs::find(id).expect("a registered task"), seed, actions)
+    }
+
+    /// The same for a task with its options.
+    pub fn play_task(&mut self, task: &TaskSpec, seed: u64, actions: &[f32]) -> Value {
         let actions: String = actions.iter().map(|x| format!("{:08x}", x.to_bits())).collect();
-        self.ask(json!({ "id": id, "seed": seed, "actions": actions }))
+        let options = task.options.changed();
+        self.ask(json!({ "id": task.id, "options": options, "seed": seed, "actions": actions }))
     }
 
     /// Returns and lengths of episodes of a random policy.

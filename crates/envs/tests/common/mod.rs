@@ -5,7 +5,7 @@
 
 pub mod gymnasium;
 
-use epgt_envs::Space;
+use epgt_envs::{Env, Space, TaskSpec, TimeLimit};
 use serde_json::Value;
 
 /// All that an environment returned, over as many episodes as it took.
@@ -19,8 +19,13 @@ pub struct Played {
 }
 
 /// Plays a number of steps; `policy` fills in the action for an observation.
-pub fn play(id: &str, seed: u64, steps: usize, mut policy: impl FnMut(&[f32], &mut [f32])) -> Played {
-    let mut env = epgt_envs::make(id).expect("a registered task");
+pub fn play(id: &str, seed: u64, steps: usize, policy: impl FnMut(&[f32], &mut [f32])) -> Played {
+    play_task(epgt_envs::find(id).expect("a registered task"), seed, steps, policy)
+}
+
+/// The same with a task's options.
+pub fn play_task(task: &TaskSpec, seed: u64, steps: usize, mut policy: impl FnMut(&[f32], &mut [f32])) -> Played {
+    let mut env = TimeLimit::new(task.make().expect("an environment"), task.max_episode_steps);
     let mut observation = vec![0.0; env.observation_space().size()];
     let mut action = vec![0.0; env.action_space().size()];
     let mut played = Played::default();
@@ -44,7 +49,13 @@ pub fn play(id: &str, seed: u64, steps: usize, mut policy: impl FnMut(&[f32], &m
 
 /// Both are the same task and went the same way: equal ends, observations equal or neighbouring `f32`, rewards equal or
 /// neighbouring `f64`. Returns how many numbers were only neighbours.
-pub fn assert_same(name: &str, ours: &Played, gymnasium: &Value) -> usize {
+pub fn assert_same(id: &str, ours: &Played, gymnasium: &Value) -> usize {
+    assert_same_with(epgt_envs::find(id).expect("a registered task"), ours, gymnasium)
+}
+
+/// The same with a task's options.
+pub fn assert_same_with(task: &TaskSpec, ours: &Played, gymnasium: &Value) -> usize {
+    let name = &task.label();
     assert_eq!(ours.ends, text(&gymnasium["ends"]), "{name}: the ends of episodes");
     let observations = floats(text(&gymnasium["observations"]));
     assert_eq!(
@@ -52,7 +63,7 @@ pub fn assert_same(name: &str, ours: &Played, gymnasium: &Value) -> usize {
         observations.len(),
         "{name}: the number of observations"
     );
-    assert_same_task(name, &gymnasium["task"]);
+    assert_same_spaces(task, &gymnasium["task"]);
     let mut neighbours = 0;
     for (i, (&our, &their)) in ours.observations.iter().zip(&observations).enumerate() {
         if our != their {
@@ -75,8 +86,13 @@ pub fn assert_same(name: &str, ours: &Played, gymnasium: &Value) -> usize {
 
 /// Gymnasium's task has the same spaces, limit and threshold.
 pub fn assert_same_task(id: &str, gymnasium: &Value) {
-    let task = epgt_envs::find(id).expect("a registered task");
-    let env = (task.make)().expect("an environment");
+    assert_same_spaces(epgt_envs::find(id).expect("a registered task"), gymnasium);
+}
+
+/// The same with a task's options.
+pub fn assert_same_spaces(task: &TaskSpec, gymnasium: &Value) {
+    let id = &task.label();
+    let env = task.make().expect("an environment");
     assert_eq!(
         bounds(env.observation_space()),
         floats(text(&gymnasium["observation"])),
