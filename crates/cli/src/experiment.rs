@@ -3,6 +3,7 @@
 //! [`plan`] reads the experiment file, this file makes the runs, [`table`] compares them. Every run is an ordinary run directory
 //! below `OUT/TASK/METHOD/seed-S`, so a stopped experiment goes on where it was, and any run can be looked at by itself.
 
+mod files;
 mod plan;
 mod progress;
 mod table;
@@ -52,7 +53,7 @@ pub fn run(args: &ExperimentArgs) -> Result<Done, String> {
         .filter_map(|(cell, end)| end.failure(cell))
         .collect();
     output::print(&table::report(&plan, &rows, table::Style::Plain))?;
-    table::write(&plan, &rows, &failures, &out)?;
+    files::write(&plan, &rows, &failures, &out)?;
     output::print(&format!(
         "\nWritten to {0}/results.md and {0}/results.csv\n",
         out.display()

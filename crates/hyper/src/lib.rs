@@ -28,12 +28,13 @@ mod dqn;
 mod encoder;
 mod memory;
 mod mind;
+mod plan;
 mod settings;
 mod signal;
 mod space;
 mod state;
 
-pub use agent::{HyperAgent, Insight, Plan, SavedAgent, TrainingContext};
+pub use agent::{HyperAgent, Insight, SavedAgent, TrainingContext};
 pub use bandit::Bandit;
 pub use costs::Costs;
 pub use credit::{Credit, Outcome, Verdict};
@@ -41,6 +42,7 @@ pub use decision::{Choice, Decision};
 pub use dqn::{Dqn, DqnState};
 pub use encoder::{Encoder, SavedEncoder};
 pub use memory::{EpisodicMemory, Neighbour, Writing};
+pub use plan::Plan;
 pub use settings::{
     ActionValues, EncoderKind, FixedAt, Hold, HyperSettings, Moves, OutcomeKind, Scheduler, Transform, Window,
     WriteRule,

@@ -8,13 +8,14 @@ use std::borrow::Cow;
 use epgt_nn::TensorShape;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::{Plan, TrainingContext};
+use crate::agent::TrainingContext;
 use crate::bandit::Bandit;
 use crate::costs::{Costs, Watch};
 use crate::decision::Decision;
 use crate::dqn::{Dqn, DqnState};
 use crate::encoder::{Encoder, SavedEncoder};
 use crate::memory::{EpisodicMemory, Neighbour, Writing};
+use crate::plan::Plan;
 use crate::settings::{EncoderKind, Hold, HyperSettings, Scheduler};
 
 /// The valuing part of a scheduler.

@@ -1,19 +1,17 @@
-//! What the runs of an experiment say: one table per task, the claim it bears, and the files that keep them.
+//! What the runs of an experiment say: one table per task, and the claim it bears.
 //!
 //! Two numbers stand beside the score. The area under the learning curve is the mean over training of the return of the last
 //! hundred episodes, which is far less noisy than its end. F tells whether the hyper-action explains anything of the
 //! improvement that followed (about 1: nothing), without which no difference can be credited to the scheduling.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use epgt_report::statistics::{
     Interval, RESAMPLES, bootstrap_interval, interquartile_mean, mean, median, standard_deviation,
 };
 use epgt_report::text_table::TextTable;
 use epgt_train::RunResult;
-use epgt_train::artifact::write_atomically;
-use epgt_train::table::{Cell as Field, CsvWriter, read_csv};
+use epgt_train::table::read_csv;
 
 use super::End;
 use super::plan::{Cell, Plan, Score};
@@ -23,13 +21,13 @@ const LEAST_SEEDS: usize = 5;
 
 /// One finished run.
 pub struct Row {
-    task: usize,
-    method: usize,
-    result: RunResult,
-    auc: Option<f64>,
-    f_statistic: Option<f64>,
+    pub task: usize,
+    pub method: usize,
+    pub result: RunResult,
+    pub auc: Option<f64>,
+    pub f_statistic: Option<f64>,
     /// Steps after which the training return first was at the threshold.
-    reached: Option<f64>,
+    pub reached: Option<f64>,
 }
 
 /// For whom a report is laid out.
@@ -310,82 +308,6 @@ fn range(interval: Interval) -> String {
         true => "-".to_string(),
         false => format!("{interval:.2}"),
     }
-}
-
-/// Writes `results.csv`, one row per run, and `results.md`, the tables and the file that produced them.
-pub fn write(plan: &Plan, rows: &[Row], failures: &[String], out: &Path) -> Result<(), String> {
-    let header = [
-        "task",
-        "method",
-        "seed",
-        "return_last_100",
-        "best_evaluation",
-        "auc",
-        "f_statistic",
-        "steps_to_threshold",
-        "steps",
-        "wall_seconds",
-        "policy_sha256",
-    ];
-    let told = |error: epgt_train::artifact::ArtifactError| error.to_string();
-    std::fs::create_dir_all(out).map_err(|error| format!("cannot use {}: {error}", out.display()))?;
-    let mut csv = CsvWriter::create(out.join("results.csv"), &header).map_err(told)?;
-    let optional = |x: Option<f64>| x.map_or(Field::Empty, Field::F64);
-    for Row {
-        task,
-        method,
-        result,
-        auc,
-        f_statistic,
-        reached,
-    } in rows
-    {
-        csv.row(&[
-            Field::Text(&plan.tasks[*task]),
-            Field::Text(&plan.methods[*method].name),
-            Field::Integer(result.seed),
-            optional(result.return_last_100),
-            optional(result.best_evaluation),
-            optional(*auc),
-            optional(*f_statistic),
-            optional(*reached),
-            Field::Integer(result.steps),
-            Field::F64(result.wall_seconds),
-            Field::Text(&result.policy_sha256),
-        ]);
-    }
-    csv.flush().map_err(told)?;
-    write_atomically(out.join("results.md"), markdown(plan, rows, failures).as_bytes()).map_err(told)
-}
-
-fn markdown(plan: &Plan, rows: &[Row], failures: &[String]) -> String {
-    let mut text = format!("# {}\n\n{}\n\n", plan.name, plan.description.trim());
-    let what = match plan.score {
-        Score::ReturnLast100 => "the mean return of the last 100 training episodes",
-        Score::BestEvaluation => "the best mean return of an evaluation",
-    };
-    let _ = writeln!(
-        text,
-        "The score is {what}, in raw rewards. Intervals are 95% percentile bootstraps of the mean over seeds. AUC is the mean \
-         over training of the return of the last 100 episodes. F is the variance of the improvement between hyper-actions over \
-         that within them, about 1 where the hyper-action explains nothing.\n"
-    );
-    text.push_str(&report(plan, rows, Style::Markdown));
-    if !failures.is_empty() {
-        let _ = writeln!(
-            text,
-            "\n## Failed runs\n\nThey are left out above.\n\n- {}",
-            failures.join("\n- ")
-        );
-    }
-    let version = env!("CARGO_PKG_VERSION");
-    let _ = writeln!(
-        text,
-        "\n## Settings\n\nMade by epgt {version} from this file; each run's complete configuration is its `config.toml`.\n\n\
-         ```toml\n{}\n```",
-        plan.text.trim_end()
-    );
-    text
 }
 
 #[cfg(test)]
