@@ -157,7 +157,9 @@ impl Report {
             ),
             "Training: CPU time (user and system) of the whole process, with start-up and the checkpoint at the end.".to_string(),
             "simulator: random actions drawn beforehand; stepping alone, without start-up.".to_string(),
-            "Hyper-agent: CPU time by its own clock, per policy update; schedulers without a context are not timed.".to_string(),
+            "Hyper-agent: its share of the training loop by the wall clock, as CPU time per policy update; schedulers without a \
+             context are not timed."
+                .to_string(),
             "First update: wall clock from start to end of a process that makes one rollout and one update, checkpoint \
              included; so at most that."
                 .to_string(),
