@@ -1,7 +1,7 @@
 //! Tuned defaults: what a user gets who names only the task.
 //!
 //! Where every step earns the same reward, the reward rate says nothing about the policy: there the hyper-agent is scored by
-//! episode returns. The scores that these settings reach, with their seeds, are in `docs/results.md`.
+//! episode returns. The scores that these settings reach, with their seeds, are in `docs/defaults.md`.
 
 use epgt_pg::Algorithm;
 
