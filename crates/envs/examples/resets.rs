@@ -3,12 +3,12 @@
 //!
 //! `cargo run --release -p epgt-envs --example resets -- 10000`, or with a task behind the number. Under valgrind, which
 //! finds what is read or written out of place: `valgrind --leak-check=full --error-exitcode=9 target/release/examples/resets 100
-//! BipedalWalker-v3`.
+//! BipedalWalker-v3`. Episodes have three steps, or as many as stand behind the task: `resets 10000 Humanoid-v5 0`.
 
 use epgt_envs::{EnvError, TaskSpec, find, tasks};
 use std::process::ExitCode;
 
-/// Steps of an episode.
+/// Steps of an episode, unless told otherwise.
 const STEPS: usize = 3;
 /// Resets that it takes to tell growth from a start.
 const LEAST: usize = 1000;
@@ -22,9 +22,10 @@ fn main() -> Result<ExitCode, EnvError> {
         Some(id) => vec![find(&id)?],
         None => tasks().iter().collect(),
     };
+    let steps: usize = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(STEPS);
     let mut grown = false;
     for task in all {
-        match play(task, resets) {
+        match play(task, resets, steps) {
             Ok((early, late)) => {
                 println!(
                     "{}: {early} kB after {} resets, {late} kB after {resets}",
@@ -44,7 +45,7 @@ fn main() -> Result<ExitCode, EnvError> {
 }
 
 /// The memory of the process after a tenth of the resets, and after all.
-fn play(task: &TaskSpec, resets: usize) -> Result<(u64, u64), EnvError> {
+fn play(task: &TaskSpec, resets: usize, steps: usize) -> Result<(u64, u64), EnvError> {
     let mut env = task.make()?;
     let mut observation = vec![0.0; env.observation_space().size()];
     let mut action = vec![0.0; env.action_space().size()];
@@ -52,7 +53,7 @@ fn play(task: &TaskSpec, resets: usize) -> Result<(u64, u64), EnvError> {
     env.reset(Some(0), &mut observation)?;
     let mut early = 0;
     for reset in 1..=resets {
-        for _ in 0..STEPS {
+        for _ in 0..steps {
             env.action_space().sample(&mut rng, &mut action);
             if env.step(&action, &mut observation)?.terminated {
                 break;
