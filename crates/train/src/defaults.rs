@@ -99,10 +99,18 @@ fn ppo(family: &str) -> Pairs {
             ("ppo.learning_rate_schedule", "linear"),
         ],
         // The paper's setting for its Table 2.
-        "BipedalWalker" | "BipedalWalkerHardcore" | "LunarLander" | "LunarLanderContinuous" => &[
+        "BipedalWalker" | "BipedalWalkerHardcore" => &[
             ("n_envs", "4"),
             ("ppo.n_steps", "1600"),
             ("ppo.batch_size", "128"),
+            ("ppo.learning_rate_schedule", "linear"),
+        ],
+        // The same, looking further ahead: what a landing is worth comes at its end.
+        "LunarLander" | "LunarLanderContinuous" => &[
+            ("n_envs", "4"),
+            ("ppo.n_steps", "1600"),
+            ("ppo.batch_size", "128"),
+            ("ppo.gamma", "0.999"),
             ("ppo.learning_rate_schedule", "linear"),
         ],
         // The paper's setting for its Fig. 4; the code it builds on halves the squared error and weighs it by 0.5.
