@@ -5,10 +5,12 @@
 
 mod append;
 pub mod artifact;
+mod best;
 mod config;
 mod defaults;
 mod env_args;
 mod evaluate;
+mod lock;
 mod logs;
 mod outcome;
 pub mod policy_file;
@@ -20,8 +22,10 @@ mod trainer;
 pub mod usage;
 mod watch;
 
+pub use best::BestBy;
 pub use config::Config;
 pub use evaluate::{Evaluation, evaluate};
+pub use lock::is_training;
 pub use outcome::{HyperSeconds, Progress, RunEnd, RunError, RunResult};
 pub use policy_file::Policy;
 pub use run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT, Run};

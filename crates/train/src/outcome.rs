@@ -26,6 +26,9 @@ pub struct RunResult {
     pub return_last_100: Option<f64>,
     /// Best mean raw return of an evaluation; null when there was none.
     pub best_evaluation: Option<f64>,
+    /// Mean raw return of the best policy over `final_episodes` episodes after the end; null when none were asked for.
+    #[serde(default)]
+    pub best_checkpoint: Option<f64>,
     /// Environment steps per second of wall-clock time, everything included.
     pub steps_per_second: f64,
     /// Wall-clock seconds, over all resumes.

@@ -5,7 +5,7 @@
 //! metrics.csv           one row per log interval, Stable-Baselines3's names
 //! decisions.csv         every decision of the hyper-agent, why, and what came of it
 //! events.out.tfevents.* the metrics for TensorBoard
-//! best.safetensors      the policy of the best evaluation, with its normalisation
+//! best.safetensors      the policy of the best evaluation or training score (`best_by`), with its normalisation
 //! last.safetensors      the latest policy
 //! checkpoint.bin        everything that training needs to go on
 //! result.json           the summary, once the run has finished
@@ -15,7 +15,7 @@
 //! any moment and resumed ends with the same bytes as one that was not.
 
 use std::borrow::Cow;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -24,6 +24,8 @@ use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact;
+use crate::best::Best;
+use crate::lock::lock;
 use crate::logs::{LogLengths, Logs};
 use crate::outcome::{Progress, RunEnd, RunError, RunResult};
 use crate::trainer::{SavedTrainer, TrainError, Trainer};
@@ -31,7 +33,7 @@ use crate::{Config, Evaluation, evaluate, logs, policy_file, usage};
 
 /// File names in a run directory.
 pub const CONFIG: &str = "config.toml";
-/// The policy of the best evaluation.
+/// The best policy; `best_by` says by what.
 pub const BEST_POLICY: &str = "best.safetensors";
 /// The latest policy.
 pub const LAST_POLICY: &str = "last.safetensors";
@@ -49,7 +51,7 @@ struct Checkpoint<'a> {
     config: Cow<'a, str>,
     trainer: SavedTrainer<'a>,
     logs: LogLengths,
-    best: Option<f64>,
+    best: Best,
     wall_seconds: f64,
     cpu_seconds: f64,
 }
@@ -73,7 +75,7 @@ pub struct Run {
     config_text: String,
     trainer: Trainer,
     logs: Logs,
-    best: Option<f64>,
+    best: Best,
     /// Wall-clock and CPU seconds before this process took over.
     before: (f64, f64),
     /// Steps that were done when this process took over.
@@ -92,21 +94,23 @@ impl Run {
         if !force {
             Self::refuse_taken(directory)?;
         }
-        let unwritable = |error: std::io::Error| {
-            RunError(format!(
-                "cannot use {}: {}",
-                directory.display(),
-                artifact::reason(&error)
-            ))
-        };
-        fs::create_dir_all(directory).map_err(unwritable)?;
+        fs::create_dir_all(directory).map_err(|error| unusable(directory, &error))?;
         let lock = lock(directory)?;
+        if !force {
+            // Another process may have made its run here before this one had the lock.
+            Self::refuse_taken(directory)?;
+        }
+        Self::begin(config, directory, lock)
+    }
+
+    /// Starts a run in a directory that this process has the lock of; what a run left there goes.
+    fn begin(config: Config, directory: &Path, lock: File) -> Result<Self, RunError> {
         for name in [BEST_POLICY, LAST_POLICY, CHECKPOINT, RESULT]
             .iter()
             .chain(&logs::FILES)
         {
             match fs::remove_file(directory.join(name)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unwritable(error)),
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unusable(directory, &error)),
                 _ => {}
             }
         }
@@ -141,6 +145,7 @@ impl Run {
         let config = Config::read_toml(&config_text)
             .and_then(|assignments| Config::build(&assignments))
             .map_err(|error| RunError(format!("{}: {error}", path.display())))?;
+        let lock = lock(directory)?;
         let path = directory.join(CHECKPOINT);
         if !path.exists() {
             if directory.join(RESULT).exists() {
@@ -149,9 +154,8 @@ impl Run {
                     directory.display()
                 )));
             }
-            return Self::create(config, directory, true);
+            return Self::begin(config, directory, lock);
         }
-        let lock = lock(directory)?;
         let payload = artifact::open(&path)?;
         let checkpoint: Checkpoint<'_> = postcard::from_bytes(&payload).map_err(|_| {
             RunError(format!(
@@ -184,7 +188,7 @@ impl Run {
             steps_before: trainer.counters.steps,
             trainer,
             logs,
-            best: None,
+            best: Best::default(),
             before: (0.0, 0.0),
             started: Instant::now(),
             cpu_clock: usage::thread_cpu_seconds,
@@ -236,8 +240,12 @@ impl Run {
                 false => None,
             };
             if crosses(log_every, before, now) || evaluation.is_some() || finished {
+                if self.best.take_training(self.config.run.best_by, &self.trainer.counters) {
+                    self.keep_as_best()?;
+                }
+                let best = self.best.evaluation;
                 self.logs
-                    .metrics(&self.trainer, self.wall_seconds(), evaluation.as_ref(), self.best)?;
+                    .metrics(&self.trainer, self.wall_seconds(), evaluation.as_ref(), best)?;
             }
             let is_long = self.trainer.rollout.batch_size() > 1000;
             if (is_long || self.trainer.counters.rollouts.is_multiple_of(16))
@@ -261,7 +269,8 @@ impl Run {
                 steps: self.trainer.counters.steps,
             });
         }
-        let result = self.result(policy_sha256);
+        let best_checkpoint = self.best.checkpoint(&self.config.run, &self.directory)?;
+        let result = self.result(policy_sha256, best_checkpoint);
         let text = serde_json::to_string_pretty(&result).map_err(|error| RunError(error.to_string()))?;
         artifact::write_atomically(self.directory.join(RESULT), text.as_bytes())?;
         Ok(RunEnd::Finished(result))
@@ -275,12 +284,17 @@ impl Run {
         let trainer = &mut self.trainer;
         let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, &task, run.eval_episodes, seed)
             .map_err(|error| self.stopped_by(&TrainError::Environment(error)))?;
-        let mean = evaluation.mean_return();
-        if self.best.is_none_or(|best| mean > best) {
-            self.best = Some(mean);
-            artifact::write_atomically(self.directory.join(BEST_POLICY), &self.policy_bytes()?)?;
+        if self.best.take_evaluation(run.best_by, evaluation.mean_return()) {
+            self.keep_as_best()?;
         }
         Ok(evaluation)
+    }
+
+    fn keep_as_best(&self) -> Result<(), RunError> {
+        Ok(artifact::write_atomically(
+            self.directory.join(BEST_POLICY),
+            &self.policy_bytes()?,
+        )?)
     }
 
     /// Writes the latest policy and the checkpoint; returns the policy's hash.
@@ -334,14 +348,14 @@ impl Run {
             steps_per_second,
             seconds_left: total_steps.saturating_sub(counters.steps) as f64 / steps_per_second.max(1e-9),
             mean_return: counters.mean_return(),
-            best_evaluation: self.best,
+            best_evaluation: self.best.evaluation,
             hyperparameters: names.zip(trainer.hyper.values().iter().copied()).collect(),
             epsilon: insight.epsilon,
             memory: insight.memory,
         }
     }
 
-    fn result(&self, policy_sha256: String) -> RunResult {
+    fn result(&self, policy_sha256: String, best_checkpoint: Option<f64>) -> RunResult {
         let (run, counters) = (&self.config.run, &self.trainer.counters);
         let wall_seconds = self.wall_seconds();
         RunResult {
@@ -352,7 +366,8 @@ impl Run {
             steps: counters.steps,
             episodes: counters.episodes,
             return_last_100: counters.mean_return(),
-            best_evaluation: self.best,
+            best_evaluation: self.best.evaluation,
+            best_checkpoint,
             steps_per_second: counters.steps as f64 / wall_seconds.max(1e-9),
             wall_seconds,
             cpu_seconds: self.cpu_seconds(),
@@ -374,13 +389,10 @@ impl Run {
     }
 }
 
-/// Takes the directory for this process; the system lets go of it however the process ends.
-fn lock(directory: &Path) -> Result<File, RunError> {
-    let cannot = |reason: &str| RunError(format!("cannot use {}: {reason}", directory.display()));
-    let file = File::open(directory).map_err(|error| cannot(&artifact::reason(&error)))?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(cannot("another process is training there; wait for it or stop it")),
-        // A file system without locks must not keep anybody from training.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
-    }
+fn unusable(directory: &Path, error: &std::io::Error) -> RunError {
+    RunError(format!(
+        "cannot use {}: {}",
+        directory.display(),
+        artifact::reason(error)
+    ))
 }

@@ -4,6 +4,8 @@ use epgt_hyper::Scheduler;
 use epgt_pg::Algorithm;
 use epgt_settings::{choice, settings};
 
+use crate::best::BestBy;
+
 choice! {
     /// A named set of hyper-agent settings that the user's own are laid upon.
     pub enum Preset {
@@ -45,6 +47,10 @@ settings! {
         pub eval_interval: Option<u64> = None;
         /// Episodes of an evaluation.
         pub eval_episodes: usize = 10;
+        /// What decides which policy is kept as the best: an evaluation's mean return, or that of the last 100 training episodes.
+        pub best_by: BestBy = BestBy::Evaluation;
+        /// Episodes for which the best policy is played once training is over (result.json: best_checkpoint); 0 is none.
+        pub final_episodes: usize = 0;
         /// Environment steps between two checkpoints; auto is a tenth of the run but at least a second, 0 is only at the end.
         pub checkpoint_interval: Option<u64> = None;
     }
