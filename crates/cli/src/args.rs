@@ -1,5 +1,7 @@
 //! The command line, and the help that teaches it.
 
+mod experiment;
+
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -7,6 +9,8 @@ use clap::{Args, Parser, Subcommand};
 use epgt_pg::{Algorithm, MethodSettings};
 use epgt_settings::Value;
 use epgt_train::Config;
+
+pub use experiment::{ExperimentArgs, ExperimentCommand, PlaceArgs, ReportArgs, RunArgs};
 
 /// Trains a policy-gradient agent and schedules its hyperparameters while it trains, in a single run.
 ///
@@ -33,7 +37,7 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Measure speed and memory: raw simulator, training with each hyper-agent, and peers
     Bench(BenchArgs),
-    /// Run several methods on several seeds and compare them in one table
+    /// Run several methods on several tasks and seeds, and compare them
     Experiment(ExperimentArgs),
     /// Get a simulator that some tasks need: mujoco
     Setup(SetupArgs),
@@ -206,22 +210,6 @@ pub struct BenchArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-}
-
-/// Run several methods on several seeds and compare them in one table.
-#[derive(Args)]
-pub struct ExperimentArgs {
-    /// The experiment's TOML file, or the name of one in experiments/
-    pub experiment: PathBuf,
-    /// Where the runs go; finished ones are not run again [default: runs/NAME]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Runs at a time [default: the machine's cores]
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<usize>,
-    /// Show no progress
-    #[arg(long, short)]
-    pub quiet: bool,
 }
 
 /// Get a simulator that some tasks need, and put it into the user's cache.

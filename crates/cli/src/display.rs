@@ -187,7 +187,8 @@ fn short(x: f64) -> String {
     }
 }
 
-fn duration(seconds: f64) -> String {
+/// Seconds as a person says them.
+pub fn duration(seconds: f64) -> String {
     match seconds as u64 {
         s if s >= 3600 => format!("{}h{:02}m", s / 3600, s / 60 % 60),
         s if s >= 60 => format!("{}m{:02}s", s / 60, s % 60),
@@ -196,7 +197,7 @@ fn duration(seconds: f64) -> String {
 }
 
 /// Columns and rows of the terminal behind stderr, at least 2 of each.
-fn terminal_size() -> (usize, usize) {
+pub fn terminal_size() -> (usize, usize) {
     let (columns, rows) = match terminal_size::terminal_size_of(std::io::stderr()) {
         Some((width, height)) => (usize::from(width.0), usize::from(height.0)),
         None => USUAL_SIZE,

@@ -1,73 +1,139 @@
-//! The files that keep what an experiment found: one row per run, and the tables with what produced them.
+//! The files that keep what an experiment found: one row per run, the tables with what produced them, and what the runs cost.
 
 use std::fmt::Write;
 use std::path::Path;
 
-use epgt_train::artifact::write_atomically;
+use epgt_report::statistics::{mean, median};
+use epgt_report::text_table::TextTable;
+use epgt_train::artifact::{ArtifactError, write_atomically};
 use epgt_train::table::{Cell as Field, CsvWriter};
 
-use super::plan::{Plan, Score};
-use super::table::{Row, Style, report};
+use super::filter::Filter;
+use super::plan::{Plan, Score, Statistic};
+use super::rows::Row;
+use super::table::{Style, number, report};
 
-/// Writes `results.csv`, one row per run, and `results.md`, the tables and the file that produced them.
+/// The columns of `results.csv`; from `wall_seconds` on they are a matter of the machine.
+const COLUMNS: [&str; 15] = [
+    "task",
+    "method",
+    "seed",
+    "scale",
+    "return_last_100",
+    "best_evaluation",
+    "best_checkpoint",
+    "auc",
+    "f_statistic",
+    "steps_to_threshold",
+    "steps",
+    "policy_sha256",
+    "wall_seconds",
+    "steps_per_cpu_second",
+    "peak_memory_mb",
+];
+
+/// Writes `results.csv`, one row per run; `results.md`, the tables and the file that produced them; and `costs.md`, which is
+/// apart because it is the only one that no two machines agree about.
 pub fn write(plan: &Plan, rows: &[Row], failures: &[String], out: &Path) -> Result<(), String> {
-    let header = [
-        "task",
-        "method",
-        "seed",
-        "return_last_100",
-        "best_evaluation",
-        "auc",
-        "f_statistic",
-        "steps_to_threshold",
-        "steps",
-        "wall_seconds",
-        "policy_sha256",
-    ];
-    let told = |error: epgt_train::artifact::ArtifactError| error.to_string();
+    let told = |error: ArtifactError| error.to_string();
     std::fs::create_dir_all(out).map_err(|error| format!("cannot use {}: {error}", out.display()))?;
-    let mut csv = CsvWriter::create(out.join("results.csv"), &header).map_err(told)?;
+    // Written aside and renamed, so that a reader never sees half of it.
+    let unfinished = out.join(".results.csv.tmp");
+    let mut csv = CsvWriter::create(&unfinished, &COLUMNS).map_err(told)?;
     let optional = |x: Option<f64>| x.map_or(Field::Empty, Field::F64);
-    for Row {
-        task,
-        method,
-        result,
-        auc,
-        f_statistic,
-        reached,
-    } in rows
-    {
+    for row in rows {
+        let result = &row.result;
         csv.row(&[
-            Field::Text(&plan.tasks[*task]),
-            Field::Text(&plan.methods[*method].name),
+            Field::Text(&plan.tasks[row.task]),
+            Field::Text(&plan.methods[row.method].name),
             Field::Integer(result.seed),
+            Field::F64(plan.scale),
             optional(result.return_last_100),
             optional(result.best_evaluation),
-            optional(*auc),
-            optional(*f_statistic),
-            optional(*reached),
+            optional(result.best_checkpoint),
+            optional(row.auc),
+            optional(row.f_statistic),
+            optional(row.reached),
             Field::Integer(result.steps),
-            Field::F64(result.wall_seconds),
             Field::Text(&result.policy_sha256),
+            Field::F64(result.wall_seconds),
+            optional(row.steps_per_cpu_second()),
+            Field::F64(result.peak_memory_mb),
         ]);
     }
-    csv.flush().map_err(told)?;
+    csv.sync().map_err(told)?;
+    let named = std::fs::rename(&unfinished, out.join("results.csv"));
+    named.map_err(|error| format!("cannot write {}/results.csv: {error}", out.display()))?;
+    let costs = format!(
+        "# What the runs of {} cost\n\n{}",
+        plan.title(),
+        costs(plan, rows, Style::Markdown)
+    );
+    write_atomically(out.join("costs.md"), costs.as_bytes()).map_err(told)?;
     write_atomically(out.join("results.md"), markdown(plan, rows, failures).as_bytes()).map_err(told)
 }
 
+/// What the runs cost: the median speed, and the largest memory of a process.
+pub fn costs(plan: &Plan, rows: &[Row], style: Style) -> String {
+    let header = [
+        "task",
+        "method",
+        "runs",
+        "steps per CPU-second",
+        "CPU seconds a run",
+        "peak MB",
+    ];
+    let mut table = TextTable::new(&header);
+    for (task, name) in plan.tasks.iter().enumerate() {
+        for (method, of) in plan.methods.iter().enumerate() {
+            let own = || rows.iter().filter(|row| (row.task, row.method) == (task, method));
+            let speeds: Vec<f64> = own().filter_map(Row::steps_per_cpu_second).collect();
+            let seconds: Vec<f64> = own().map(|row| row.result.cpu_seconds).collect();
+            let peak = own().map(|row| row.result.peak_memory_mb).fold(f64::NAN, f64::max);
+            let speed = median(&speeds);
+            table.row(&[
+                name,
+                &of.name,
+                &speeds.len().to_string(),
+                &if speed.is_nan() {
+                    "-".to_string()
+                } else {
+                    format!("{speed:.0}")
+                },
+                &number(mean(&seconds)),
+                &number(peak),
+            ]);
+        }
+    }
+    let table = match style {
+        Style::Plain => table.plain(),
+        Style::Markdown => table.markdown(),
+    };
+    format!(
+        "{table}\nSpeeds are medians over runs. Memory is the peak of the whole process: runs that share one, side by side or one \
+         after the other, share its peak.\n"
+    )
+}
+
 fn markdown(plan: &Plan, rows: &[Row], failures: &[String]) -> String {
-    let mut text = format!("# {}\n\n{}\n\n", plan.name, plan.description.trim());
+    let mut text = format!("# {}\n\n{}\n\n", plan.title(), plan.description.trim());
     let what = match plan.score {
         Score::ReturnLast100 => "the mean return of the last 100 training episodes",
         Score::BestEvaluation => "the best mean return of an evaluation",
+        Score::BestCheckpoint => "the mean return of the best policy, played once training was over",
+        Score::Auc => "the mean over training of the return of the last 100 episodes",
+    };
+    let order = match plan.statistic {
+        Statistic::Mean => "",
+        Statistic::Median => " Methods are ordered by the median over seeds.",
     };
     let _ = writeln!(
         text,
-        "The score is {what}, in raw rewards. Intervals are 95% percentile bootstraps of the mean over seeds. AUC is the mean \
+        "The score is {what}, in raw rewards.{order} Intervals are 95% percentile bootstraps of the mean over seeds. AUC is the mean \
          over training of the return of the last 100 episodes. F is the variance of the improvement between hyper-actions over \
          that within them, about 1 where the hyper-action explains nothing.\n"
     );
-    text.push_str(&report(plan, rows, Style::Markdown));
+    text.push_str(&report(plan, rows, &Filter::default(), Style::Markdown));
     if !failures.is_empty() {
         let _ = writeln!(
             text,

@@ -4,7 +4,9 @@
 //! description = "What this is to show"
 //! seeds = 10                    # first_seed, first_seed + 1, ...
 //! first_seed = 0
-//! score = "return_last_100"     # or "best_evaluation"
+//! score = "return_last_100"     # or "best_evaluation", "best_checkpoint", "auc"
+//! statistic = "mean"            # or "median": what the table puts first
+//! costs = true                  # also print what the runs cost
 //! reference = "fixed"           # with groups: the one whose best method counts as 1
 //! threshold = 450               # also tell after how many steps the training return reached it
 //!
@@ -25,12 +27,14 @@
 //! Later layers win: `[settings]`, then the task's own, then the method's. A layer that says what is tuned replaces what the
 //! layers below it tune.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use epgt_settings::{Value, choice};
-use epgt_train::{Assignment, CONFIG, Config, RESULT, RunResult};
+use epgt_settings::choice;
+use epgt_train::{Assignment, BestBy, Config};
 use toml::Table;
+
+use super::cell::Cell;
+use super::layers::{layer, overlay, tables, take};
 
 choice! {
     /// The number of a run that methods are compared by.
@@ -39,6 +43,20 @@ choice! {
         ReturnLast100 = "return_last_100",
         /// Best mean raw return of an evaluation.
         BestEvaluation = "best_evaluation",
+        /// Mean raw return of the best policy over `final_episodes` episodes after the end.
+        BestCheckpoint = "best_checkpoint",
+        /// Mean over training of the return of the last hundred episodes.
+        Auc = "auc",
+    }
+}
+
+choice! {
+    /// What of the seeds' scores the table puts first, and what the sentence below it goes by.
+    pub enum Statistic {
+        /// The mean.
+        Mean = "mean",
+        /// The median.
+        Median = "median",
     }
 }
 
@@ -50,6 +68,11 @@ pub struct Plan {
     pub text: String,
     pub description: String,
     pub score: Score,
+    pub statistic: Statistic,
+    /// Whether what the runs cost is printed as well.
+    pub costs: bool,
+    /// What all steps were multiplied by; 1 is the experiment itself.
+    pub scale: f64,
     pub tasks: Vec<String>,
     pub methods: Vec<Method>,
     /// The group whose best method the others are measured against.
@@ -68,34 +91,9 @@ pub struct Method {
     pub group: Option<String>,
 }
 
-/// One run of the experiment.
-pub struct Cell {
-    pub task: usize,
-    pub method: usize,
-    pub directory: PathBuf,
-    pub config: Config,
-}
-
-/// How far a cell has come.
-pub enum State {
-    /// Nothing is there.
-    New,
-    /// It has begun and can go on.
-    Begun,
-    /// It is done.
-    Finished(RunResult),
-}
-
 impl Plan {
-    /// Reads and checks an experiment file.
-    pub fn read(path: &Path) -> Result<Self, String> {
-        let shown = path.display();
-        let text = fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Self::parse(name, text).map_err(|error| format!("{shown}: {error}"))
-    }
-
-    fn parse(name: String, text: String) -> Result<Self, String> {
+    /// Checks the text of an experiment file, all of whose runs get `scale` times their steps.
+    pub fn parse(name: String, text: String, scale: f64) -> Result<Self, String> {
         let mut table: Table = text.parse().map_err(|error: toml::de::Error| {
             let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(""));
             let line = before.matches('\n').count() + 1;
@@ -105,6 +103,8 @@ impl Plan {
         let seeds = take(&mut table, "seeds")?.unwrap_or(1);
         let first_seed: u64 = take(&mut table, "first_seed")?.unwrap_or(0);
         let score = take(&mut table, "score")?.unwrap_or(Score::ReturnLast100);
+        let statistic = take(&mut table, "statistic")?.unwrap_or(Statistic::Mean);
+        let costs = take(&mut table, "costs")?.unwrap_or(false);
         let reference: Option<String> = take(&mut table, "reference")?;
         let threshold = take(&mut table, "threshold")?;
         let common = match table.remove("settings") {
@@ -132,6 +132,8 @@ impl Plan {
                 "seeds",
                 "first_seed",
                 "score",
+                "statistic",
+                "costs",
                 "reference",
                 "threshold",
                 "settings",
@@ -164,13 +166,9 @@ impl Plan {
                 overlay(&mut assignments, of_task);
                 overlay(&mut assignments, of_method);
                 let config = Config::build(&assignments)
+                    .and_then(|config| scaled(config, assignments, scale))
+                    .and_then(|config| scorable(score, config))
                     .map_err(|error| format!("method '{}' on {task}: {error}", method.name))?;
-                if score == Score::BestEvaluation && config.run.eval_interval == Some(0) {
-                    return Err(format!(
-                        "score = \"best_evaluation\" needs evaluations, but method '{}' has eval_interval = 0",
-                        method.name
-                    ));
-                }
                 configs.push(config);
             }
         }
@@ -179,6 +177,9 @@ impl Plan {
             text,
             description,
             score,
+            statistic,
+            costs,
+            scale,
             tasks: tasks.into_iter().map(|(task, _)| task).collect(),
             methods: methods.into_iter().map(|(method, _)| method).collect(),
             reference,
@@ -187,6 +188,33 @@ impl Plan {
             seeds,
             configs,
         })
+    }
+
+    /// What its runs do on a task with a method, but for the seed.
+    pub fn config(&self, task: usize, method: usize) -> &Config {
+        &self.configs[task * self.methods.len() + method]
+    }
+
+    /// All runs of the experiment.
+    pub fn runs(&self) -> u64 {
+        self.configs.len() as u64 * self.seeds
+    }
+
+    /// Where the runs go unless the user says otherwise: scaled ones never beside the others.
+    pub fn usual_place(&self) -> PathBuf {
+        let place = Path::new("runs");
+        match self.scale == 1.0 {
+            true => place.join(&self.name),
+            false => place.join(format!("{}-scale-{}", self.name, self.scale)),
+        }
+    }
+
+    /// The name, and that it is scaled where it is.
+    pub fn title(&self) -> String {
+        match self.scale == 1.0 {
+            true => self.name.clone(),
+            false => format!("{} (scaled: {} times the steps)", self.name, self.scale),
+        }
     }
 
     /// All runs below a directory: by task, then method, then seed.
@@ -210,107 +238,39 @@ impl Plan {
     }
 }
 
-impl Cell {
-    /// Looks what is in the cell's directory; a run with other settings is refused, never mixed in.
-    pub fn state(&self) -> Result<State, String> {
-        let Ok(there) = fs::read_to_string(self.directory.join(CONFIG)) else {
-            return Ok(State::New);
-        };
-        if let Some(difference) = difference(&there, &self.config.to_toml()) {
-            return Err(format!(
-                "{} holds a run with other settings ({difference}); choose another --out, or remove that directory",
-                self.directory.display()
-            ));
-        }
-        let result = fs::read_to_string(self.directory.join(RESULT)).ok();
-        Ok(match result.and_then(|text| serde_json::from_str(&text).ok()) {
-            Some(result) => State::Finished(result),
-            None => State::Begun,
-        })
+/// A configuration with `scale` times the steps, and the same share of them between two rows, evaluations and checkpoints.
+fn scaled(config: Config, mut assignments: Vec<Assignment>, scale: f64) -> Result<Config, String> {
+    if scale == 1.0 {
+        return Ok(config);
     }
-}
-
-/// The first setting that two configuration files disagree about; comments do not count.
-fn difference(there: &str, here: &str) -> Option<String> {
-    let mut left = there.lines().filter(|line| is_setting(line));
-    let mut right = here.lines().filter(|line| is_setting(line));
-    loop {
-        match (left.next(), right.next()) {
-            (None, None) => return None,
-            (a, b) if a == b => {}
-            (a, b) => {
-                let show = |line: Option<&str>| line.unwrap_or("nothing more").to_string();
-                return Some(format!("{} there, {} here", show(a), show(b)));
-            }
+    let run = &config.run;
+    let times = |steps: u64| ((steps as f64 * scale).round() as u64).max(1);
+    assignments.push(Assignment::new("steps", times(run.steps)));
+    let intervals = [
+        ("log_interval", run.log_interval),
+        ("eval_interval", run.eval_interval),
+        ("checkpoint_interval", run.checkpoint_interval),
+    ];
+    for (key, interval) in intervals {
+        if let Some(steps) = interval.filter(|steps| *steps > 0) {
+            assignments.push(Assignment::new(key, times(steps)));
         }
     }
+    Config::build(&assignments).map_err(|error| format!("with --scale {scale}, {error}"))
 }
 
-fn is_setting(line: &str) -> bool {
-    !line.is_empty() && !line.starts_with('#')
-}
-
-/// Takes a key out of a table, if it is there.
-fn take<T: Value>(table: &mut Table, key: &str) -> Result<Option<T>, String> {
-    let Some(value) = table.remove(key) else {
-        return Ok(None);
+/// Refuses runs that would end without the score they are compared by.
+fn scorable(score: Score, config: Config) -> Result<Config, String> {
+    let run = &config.run;
+    let missing = match score {
+        Score::BestEvaluation if run.eval_interval == Some(0) => "eval_interval above 0",
+        Score::BestCheckpoint if run.final_episodes == 0 => "final_episodes above 0",
+        Score::BestCheckpoint if run.best_by == BestBy::Evaluation && run.eval_interval == Some(0) => {
+            "best_by = \"training\", or eval_interval above 0"
+        }
+        _ => return Ok(config),
     };
-    let text = plain(&value);
-    let parsed = T::parse(&text).map_err(|wants| format!("{key} = {text} cannot be used: {wants}"))?;
-    Ok(Some(parsed))
-}
-
-/// Takes the tables of `[[key]]`; there has to be one.
-fn tables(table: &mut Table, key: &str) -> Result<Vec<Table>, String> {
-    let list = match table.remove(key) {
-        Some(toml::Value::Array(list)) => list.into_iter().map(|item| item.try_into().ok()).collect(),
-        None => Some(Vec::new()),
-        Some(_) => None,
-    };
-    let list: Vec<Table> = list.ok_or_else(|| format!("{key} should be a list of sections, [[{key}]]"))?;
-    match list.is_empty() {
-        true => Err(format!("nothing to run: add a [[{key}]]")),
-        false => Ok(list),
-    }
-}
-
-/// The settings of a table as dotted assignments.
-fn layer(table: &Table, reserved: &[&str]) -> Result<Vec<Assignment>, String> {
-    if let Some(key) = reserved.iter().find(|key| table.contains_key(**key)) {
-        let instead = match *key {
-            "seed" => "seeds and first_seed at the top of the file",
-            _ => "a [[task]]",
-        };
-        return Err(format!("{key} cannot be set here; use {instead}"));
-    }
-    let mut assignments = Vec::new();
-    flatten("", table, &mut assignments);
-    Ok(assignments)
-}
-
-fn flatten(prefix: &str, table: &Table, assignments: &mut Vec<Assignment>) {
-    for (key, value) in table {
-        match value {
-            toml::Value::Table(inner) => flatten(&format!("{prefix}{key}."), inner, assignments),
-            value => assignments.push(Assignment::new(format!("{prefix}{key}"), plain(value))),
-        }
-    }
-}
-
-fn plain(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-
-/// Puts a layer on top; what it tunes replaces what was tuned.
-fn overlay(assignments: &mut Vec<Assignment>, layer: &[Assignment]) {
-    let tunes = |assignment: &Assignment| assignment.key.starts_with("tune.");
-    if layer.iter().any(tunes) {
-        assignments.retain(|assignment| !tunes(assignment));
-    }
-    assignments.extend_from_slice(layer);
+    Err(format!("score = \"{}\" needs {missing}", score.name()))
 }
 
 /// A name as part of a path: small letters, digits and single dashes.
@@ -334,6 +294,9 @@ fn distinct<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), 
         if slug.is_empty() {
             return Err(format!("{what} '{name}' needs a name with a letter or digit"));
         }
+        if name.contains([',', '\'']) {
+            return Err(format!("{what} '{name}' cannot have a comma or quote in its name"));
+        }
         if let Some((_, other)) = seen.iter().find(|(known, _)| *known == slug) {
             return Err(format!(
                 "{what}s '{other}' and '{name}' cannot be told apart; rename one"
@@ -352,7 +315,7 @@ mod tests {
         "seeds = 2\n[settings]\nsteps = 2000\ntune.gamma = \"0.9:0.99\"\n[[task]]\ntask = \"CartPole-v1\"\n";
 
     fn plan(methods: &str) -> Result<Plan, String> {
-        Plan::parse("test".to_string(), format!("{HEAD}{methods}"))
+        Plan::parse("test".to_string(), format!("{HEAD}{methods}"), 1.0)
     }
 
     #[test]
@@ -388,9 +351,49 @@ mod tests {
     }
 
     #[test]
-    fn a_changed_value_is_a_difference_and_a_changed_comment_is_not() {
-        assert_eq!(difference("# old\na = 1\n", "# new\n# words\na = 1\n"), None);
-        assert_eq!(difference("a = 1\n", "a = 2\n").unwrap(), "a = 1 there, a = 2 here");
-        assert_eq!(difference("a = 1\n", "").unwrap(), "a = 1 there, nothing more here");
+    fn a_scaled_plan_has_its_share_of_all_steps_and_a_place_of_its_own() {
+        let methods = "[[method]]\nname = \"a\"\nlog_interval = 500\neval_interval = 0\n";
+        let scaled = |scale| Plan::parse("test".to_string(), format!("{HEAD}{methods}"), scale);
+        let plan = scaled(0.1).unwrap();
+        let run = &plan.config(0, 0).run;
+        assert_eq!(
+            (run.steps, run.log_interval, run.eval_interval),
+            (200, Some(50), Some(0))
+        );
+        assert_eq!(plan.usual_place(), Path::new("runs/test-scale-0.1"));
+        assert_eq!(plan.title(), "test (scaled: 0.1 times the steps)");
+        assert_eq!(scaled(1.0).unwrap().usual_place(), Path::new("runs/test"));
+        let refused = scaled(1e-3).err().unwrap();
+        assert!(
+            refused.contains("with --scale 0.001, steps = 2 is less than one rollout"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn runs_that_would_end_without_a_score_are_refused() {
+        let with = |score: &str, method: &str| {
+            let text = format!("score = \"{score}\"\n{HEAD}[[method]]\nname = \"a\"\n{method}\n");
+            Plan::parse("test".to_string(), text, 1.0).err()
+        };
+        let needs = |score: &str, method: &str, words: &str| {
+            let refused = with(score, method).unwrap();
+            assert!(refused.ends_with(words), "{refused}");
+        };
+        needs("best_evaluation", "eval_interval = 0", "needs eval_interval above 0");
+        needs("best_checkpoint", "", "needs final_episodes above 0");
+        needs(
+            "best_checkpoint",
+            "final_episodes = 9\neval_interval = 0",
+            "eval_interval above 0",
+        );
+        assert_eq!(
+            with(
+                "best_checkpoint",
+                "final_episodes = 9\nbest_by = \"training\"\neval_interval = 0"
+            ),
+            None
+        );
+        assert_eq!(with("auc", "eval_interval = 0"), None);
     }
 }

@@ -1,0 +1,150 @@
+//! One run of an experiment: where it is and how far it has come.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use epgt_train::artifact::write_atomically;
+use epgt_train::{CONFIG, Config, RESULT, RunResult, is_training};
+
+/// What a run that failed leaves in its directory: why.
+const FAILURE: &str = "failure.txt";
+
+/// One run of the experiment.
+pub struct Cell {
+    pub task: usize,
+    pub method: usize,
+    pub directory: PathBuf,
+    pub config: Config,
+}
+
+/// How far a cell has come.
+pub enum State {
+    /// Nothing is there.
+    New,
+    /// It has begun and can go on.
+    Begun,
+    /// It has stopped with this sentence; it is tried again when the experiment is run again.
+    Failed(String),
+    /// It is done.
+    Finished(RunResult),
+}
+
+impl Cell {
+    /// Looks what is in the cell's directory; a run with other settings is refused, never mixed in.
+    pub fn state(&self) -> Result<State, String> {
+        let failure = || fs::read_to_string(self.directory.join(FAILURE)).ok().map(State::Failed);
+        let Ok(there) = fs::read_to_string(self.directory.join(CONFIG)) else {
+            return Ok(failure().unwrap_or(State::New));
+        };
+        if let Some(difference) = difference(&there, &self.config) {
+            let hint = match difference.starts_with("steps = ") {
+                true => "say --scale F where it was made with one, choose another --out, or remove that directory",
+                false => "choose another --out, or remove that directory",
+            };
+            return Err(format!(
+                "{} holds a run with other settings ({difference}); {hint}",
+                self.directory.display()
+            ));
+        }
+        let result = fs::read_to_string(self.directory.join(RESULT)).ok();
+        Ok(match result.and_then(|text| serde_json::from_str(&text).ok()) {
+            Some(result) => State::Finished(result),
+            None => failure().unwrap_or(State::Begun),
+        })
+    }
+
+    /// Whether a run has begun here, so that it is to be resumed.
+    pub fn has_begun(&self) -> bool {
+        self.directory.join(CONFIG).exists()
+    }
+
+    /// Whether a process works on it right now.
+    pub fn is_training(&self) -> bool {
+        is_training(&self.directory)
+    }
+
+    /// The same cell below another directory.
+    pub fn below(&self, out: &Path, other: &Path) -> Self {
+        let directory = match self.directory.strip_prefix(out) {
+            Ok(rest) => other.join(rest),
+            Err(_) => self.directory.clone(),
+        };
+        Self {
+            directory,
+            config: self.config.clone(),
+            ..*self
+        }
+    }
+
+    /// Share of the run that its metrics tell of.
+    pub fn share(&self) -> f64 {
+        let text = fs::read_to_string(self.directory.join("metrics.csv")).unwrap_or_default();
+        let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+        let last = complete.lines().skip(1).last().unwrap_or("0");
+        let steps: f64 = last
+            .split(',')
+            .next()
+            .and_then(|steps| steps.parse().ok())
+            .unwrap_or(0.0);
+        steps / self.config.run.steps as f64
+    }
+
+    /// Keeps why the run stopped, for whoever looks at the experiment later.
+    pub fn note_failure(&self, sentence: &str) {
+        // Where not even this can be written, the failure is told by the process that saw it.
+        let _ = write_atomically(self.directory.join(FAILURE), sentence.as_bytes());
+    }
+
+    /// Forgets a failure: the run is tried again.
+    pub fn forget_failure(&self) {
+        let _ = fs::remove_file(self.directory.join(FAILURE));
+    }
+}
+
+/// The first setting that a run's configuration file and a configuration disagree about. Comments do not count, nor do settings
+/// that the file does not know: they came later, with defaults that change nothing.
+fn difference(there: &str, here: &Config) -> Option<String> {
+    let filled = Config::read_toml(there).and_then(|assignments| Config::build(&assignments));
+    let there = filled.map_or_else(|_| there.to_string(), |config| config.to_toml());
+    let here = here.to_toml();
+    let mut left = there.lines().filter(|line| is_setting(line));
+    let mut right = here.lines().filter(|line| is_setting(line));
+    loop {
+        match (left.next(), right.next()) {
+            (None, None) => return None,
+            (a, b) if a == b => {}
+            (a, b) => {
+                let show = |line: Option<&str>| line.unwrap_or("nothing more").to_string();
+                return Some(format!("{} there, {} here", show(a), show(b)));
+            }
+        }
+    }
+}
+
+fn is_setting(line: &str) -> bool {
+    !line.is_empty() && !line.starts_with('#')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use epgt_train::Assignment;
+
+    #[test]
+    fn a_changed_value_is_a_difference_and_a_changed_comment_or_a_new_setting_is_not() {
+        let config = Config::build(&[Assignment::new("task", "CartPole-v1")]).unwrap();
+        let text = config.to_toml();
+        assert_eq!(difference(&format!("# old words\n{text}"), &config), None);
+        let older: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.starts_with("final_episodes"))
+            .collect();
+        assert_eq!(difference(&older.join("\n"), &config), None);
+        let changed = text.replace("hold = 50", "hold = 51");
+        assert_eq!(
+            difference(&changed, &config).unwrap(),
+            "hold = 51 there, hold = 50 here"
+        );
+        assert!(difference("not a configuration", &config).is_some());
+    }
+}

@@ -1,0 +1,68 @@
+//! The layers of an experiment file as assignments: later ones win.
+
+use epgt_settings::Value;
+use epgt_train::Assignment;
+use toml::Table;
+
+/// Takes a key out of a table, if it is there.
+pub fn take<T: Value>(table: &mut Table, key: &str) -> Result<Option<T>, String> {
+    let Some(value) = table.remove(key) else {
+        return Ok(None);
+    };
+    let text = plain(&value);
+    let parsed = T::parse(&text).map_err(|wants| format!("{key} = {text} cannot be used: {wants}"))?;
+    Ok(Some(parsed))
+}
+
+/// Takes the tables of `[[key]]`; there has to be one.
+pub fn tables(table: &mut Table, key: &str) -> Result<Vec<Table>, String> {
+    let list = match table.remove(key) {
+        Some(toml::Value::Array(list)) => list.into_iter().map(|item| item.try_into().ok()).collect(),
+        None => Some(Vec::new()),
+        Some(_) => None,
+    };
+    let list: Vec<Table> = list.ok_or_else(|| format!("{key} should be a list of sections, [[{key}]]"))?;
+    match list.is_empty() {
+        true => Err(format!("nothing to run: add a [[{key}]]")),
+        false => Ok(list),
+    }
+}
+
+/// The settings of a table as dotted assignments.
+pub fn layer(table: &Table, reserved: &[&str]) -> Result<Vec<Assignment>, String> {
+    if let Some(key) = reserved.iter().find(|key| table.contains_key(**key)) {
+        let instead = match *key {
+            "seed" => "seeds and first_seed at the top of the file",
+            _ => "a [[task]]",
+        };
+        return Err(format!("{key} cannot be set here; use {instead}"));
+    }
+    let mut assignments = Vec::new();
+    flatten("", table, &mut assignments);
+    Ok(assignments)
+}
+
+fn flatten(prefix: &str, table: &Table, assignments: &mut Vec<Assignment>) {
+    for (key, value) in table {
+        match value {
+            toml::Value::Table(inner) => flatten(&format!("{prefix}{key}."), inner, assignments),
+            value => assignments.push(Assignment::new(format!("{prefix}{key}"), plain(value))),
+        }
+    }
+}
+
+fn plain(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// Puts a layer on top; what it tunes replaces what was tuned.
+pub fn overlay(assignments: &mut Vec<Assignment>, layer: &[Assignment]) {
+    let tunes = |assignment: &Assignment| assignment.key.starts_with("tune.");
+    if layer.iter().any(tunes) {
+        assignments.retain(|assignment| !tunes(assignment));
+    }
+    assignments.extend_from_slice(layer);
+}

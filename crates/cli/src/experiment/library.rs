@@ -1,0 +1,101 @@
+//! The experiments that come with the program, and how one is found: a file on the disk before one of the program.
+
+use std::fs;
+use std::path::Path;
+
+use super::plan::Plan;
+
+/// Where experiments are looked for by name.
+const FOLDER: &str = "experiments";
+
+/// Names and texts of the files in `experiments/`.
+macro_rules! included {
+    ($($name:literal)+) => {
+        &[$(($name, include_str!(concat!("../../../../experiments/", $name, ".toml")))),+]
+    };
+}
+
+/// The experiments that are part of the program, so that it finds them wherever it is run.
+const INCLUDED: &[(&str, &str)] = included! {
+    "acktr-cartpole"
+    "acktr-halfcheetah"
+    "cartpole"
+    "classic-control"
+    "defaults-classic"
+    "ppo-box2d"
+    "ppo-mujoco"
+    "ppo-reference"
+    "tuning-free-cartpole"
+    "why-episodic-mcc"
+};
+
+/// Reads and checks an experiment: a path, or a name in `./experiments` or among those of the program.
+pub fn read(given: &Path, scale: f64) -> Result<Plan, String> {
+    if !(scale > 0.0 && scale <= 1000.0) {
+        return Err(format!(
+            "--scale {scale} cannot be used: it multiplies the steps, so use a number above 0, such as 0.1"
+        ));
+    }
+    if given.is_file() {
+        return from_file(given, scale);
+    }
+    let name = given.to_string_lossy();
+    let name = name.strip_suffix(".toml").unwrap_or(&name);
+    let path = Path::new(FOLDER).join(format!("{name}.toml"));
+    if path.is_file() {
+        return from_file(&path, scale);
+    }
+    match INCLUDED.iter().find(|(included, _)| *included == name) {
+        Some((_, text)) => Plan::parse(name.to_string(), text.to_string(), scale),
+        None => {
+            let names = names();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            Err(epgt_settings::unknown("experiment", name, &names))
+        }
+    }
+}
+
+fn from_file(path: &Path, scale: f64) -> Result<Plan, String> {
+    let shown = path.display();
+    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Plan::parse(name, text, scale).map_err(|error| format!("{shown}: {error}"))
+}
+
+/// The names that can be given, in order.
+pub fn names() -> Vec<String> {
+    let files = fs::read_dir(FOLDER).into_iter().flatten().flatten();
+    let mut names: Vec<String> = files
+        .filter_map(|file| {
+            file.file_name()
+                .to_string_lossy()
+                .strip_suffix(".toml")
+                .map(String::from)
+        })
+        .collect();
+    names.extend(INCLUDED.iter().map(|(name, _)| name.to_string()));
+    names.sort();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_in_experiments_is_part_of_the_program_and_can_be_run() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+        let mut files: Vec<String> = fs::read_dir(folder)
+            .unwrap()
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .collect();
+        files.sort();
+        let included: Vec<String> = INCLUDED.iter().map(|(name, _)| format!("{name}.toml")).collect();
+        assert_eq!(files, included);
+        for (name, _) in INCLUDED {
+            let plan = read(Path::new(name), 1.0).unwrap();
+            assert!(plan.description.contains('.') && plan.runs() > 0, "{name}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `epgt experiment report`: compares the runs that are there, whoever made them, and writes the result files.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use super::cell::{Cell, State};
+use super::filter::Filter;
+use super::plan::Plan;
+use super::rows::Row;
+use super::table::{Style, report};
+use super::{files, open};
+use crate::args::ReportArgs;
+use crate::{Done, output};
+
+/// Prints the comparison and writes it down.
+pub fn run(args: &ReportArgs) -> Result<Done, String> {
+    let (plan, out) = open(&args.place)?;
+    if let Some(missing) = args.merge.iter().find(|directory| !directory.is_dir()) {
+        return Err(format!("--merge {}: there is no such directory", missing.display()));
+    }
+    let found = merged(&plan, &out, &args.merge)?;
+    if found.iter().all(|(_, state)| matches!(state, State::New)) {
+        return Err(format!(
+            "there are no runs of {} in {}; make them with: epgt experiment run {}",
+            plan.title(),
+            out.display(),
+            args.place.name.display()
+        ));
+    }
+    output::print(&write(&plan, &out, &args.merge, &Filter::default())?)?;
+    Ok(Done::Completely)
+}
+
+/// Writes the files of a report below `out` and returns what is printed of it: the tables of what the filter takes.
+///
+/// Every file that an experiment as a whole leaves behind is written here.
+pub fn write(plan: &Plan, out: &Path, others: &[PathBuf], filter: &Filter) -> Result<String, String> {
+    fs::create_dir_all(out).map_err(|error| format!("cannot use {}: {error}", out.display()))?;
+    // Whoever writes last has looked last. Where there are no locks, two reports at once are the user's own business.
+    let _turn = File::open(out).and_then(|directory| directory.lock().map(|()| directory));
+    let found = merged(plan, out, others)?;
+    let mut rows = Vec::new();
+    let mut failures = Vec::new();
+    for (cell, state) in &found {
+        match state {
+            State::Finished(result) => rows.push(Row::of(plan, cell, result)?),
+            State::Failed(sentence) => failures.push(format!("{}: {sentence}", cell.directory.display())),
+            State::New | State::Begun => {}
+        }
+    }
+    files::write(plan, &rows, &failures, out)?;
+    let mut text = report(plan, &rows, filter, Style::Plain);
+    if plan.costs {
+        text.push_str(&format!("\n{}", files::costs(plan, &rows, Style::Plain)));
+    }
+    text.push_str(&format!(
+        "\nWritten to {0}/results.md, {0}/results.csv and {0}/costs.md\n",
+        out.display()
+    ));
+    Ok(text)
+}
+
+/// Each cell where it has come furthest among the directories.
+fn merged(plan: &Plan, out: &Path, others: &[PathBuf]) -> Result<Vec<(Cell, State)>, String> {
+    let mut found = Vec::new();
+    for cell in plan.cells(out) {
+        let mut best = (cell.state()?, None);
+        for other in others {
+            let there = cell.below(out, other);
+            let state = there.state()?;
+            if let (State::Finished(a), State::Finished(b)) = (&best.0, &state)
+                && a.policy_sha256 != b.policy_sha256
+            {
+                return Err(format!(
+                    "{} and {} hold the same run with different ends; leave one of them out",
+                    best.1.as_ref().unwrap_or(&cell).directory.display(),
+                    there.directory.display()
+                ));
+            }
+            if progress(&state) > progress(&best.0) {
+                best = (state, Some(there));
+            }
+        }
+        let (state, elsewhere) = best;
+        found.push((elsewhere.unwrap_or(cell), state));
+    }
+    Ok(found)
+}
+
+fn progress(state: &State) -> u8 {
+    match state {
+        State::New => 0,
+        State::Begun => 1,
+        State::Failed(_) => 2,
+        State::Finished(_) => 3,
+    }
+}

@@ -1,0 +1,95 @@
+//! What each finished run says: its score, and what its metrics tell beside it.
+//!
+//! Two numbers stand beside the score. The area under the learning curve is the mean over training of the return of the last
+//! hundred episodes, which is far less noisy than its end. F tells whether the hyper-action explains anything of the
+//! improvement that followed (about 1: nothing), without which no difference can be credited to the scheduling.
+
+use epgt_train::RunResult;
+use epgt_train::table::read_csv;
+
+use super::cell::Cell;
+use super::plan::{Plan, Score};
+
+/// One finished run.
+pub struct Row {
+    pub task: usize,
+    pub method: usize,
+    pub result: RunResult,
+    pub auc: Option<f64>,
+    pub f_statistic: Option<f64>,
+    /// Steps after which the training return first was at the threshold.
+    pub reached: Option<f64>,
+}
+
+impl Row {
+    /// The finished run of a cell with what its metrics say.
+    pub fn of(plan: &Plan, cell: &Cell, result: &RunResult) -> Result<Self, String> {
+        let metrics = read_csv(cell.directory.join("metrics.csv")).map_err(|error| error.to_string())?;
+        let column = |name: &str| metrics.numbers(name).map_err(|error| error.to_string());
+        let (steps, returns) = (column("time/total_timesteps")?, column("rollout/ep_rew_mean")?);
+        Ok(Self {
+            task: cell.task,
+            method: cell.method,
+            result: result.clone(),
+            auc: area(&steps, &returns),
+            reached: plan
+                .threshold
+                .and_then(|threshold| first_at(&steps, &returns, threshold)),
+            f_statistic: column("hyper/f_statistic")?.into_iter().rfind(|f| f.is_finite()),
+        })
+    }
+
+    /// The number that methods are compared by.
+    pub fn score(&self, score: Score) -> Option<f64> {
+        match score {
+            Score::ReturnLast100 => self.result.return_last_100,
+            Score::BestEvaluation => self.result.best_evaluation,
+            Score::BestCheckpoint => self.result.best_checkpoint,
+            Score::Auc => self.auc,
+        }
+    }
+
+    /// Environment steps per second of processor time; `None` where that was too short to be measured.
+    pub fn steps_per_cpu_second(&self) -> Option<f64> {
+        let rate = self.result.steps as f64 / self.result.cpu_seconds;
+        rate.is_finite().then_some(rate)
+    }
+}
+
+/// The mean of a curve over the steps, each value standing for those since the row before; what is missing is left out.
+fn area(steps: &[f64], values: &[f64]) -> Option<f64> {
+    let (mut sum, mut weight, mut before) = (0.0, 0.0, 0.0);
+    for (&step, &value) in steps.iter().zip(values) {
+        if value.is_finite() {
+            sum += (step - before) * value;
+            weight += step - before;
+        }
+        before = step;
+    }
+    (weight > 0.0).then(|| sum / weight)
+}
+
+/// Where a curve first is at a threshold.
+fn first_at(steps: &[f64], values: &[f64], threshold: f64) -> Option<f64> {
+    let mut points = steps.iter().zip(values);
+    points.find(|(_, value)| **value >= threshold).map(|(step, _)| *step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_threshold_is_reached_where_the_curve_first_is_there() {
+        let steps = [10.0, 20.0, 30.0, 40.0];
+        assert_eq!(first_at(&steps, &[f64::NAN, 3.0, 5.0, 2.0], 5.0), Some(30.0));
+        assert_eq!(first_at(&steps, &[1.0; 4], 5.0), None);
+    }
+
+    #[test]
+    fn the_area_weighs_every_row_by_its_steps_and_skips_what_is_missing() {
+        let steps = [10.0, 20.0, 50.0];
+        assert_eq!(area(&steps, &[f64::NAN, 1.0, 5.0]), Some(4.0));
+        assert_eq!(area(&steps, &[f64::NAN; 3]), None);
+    }
+}
