@@ -18,14 +18,16 @@ fn a_directory_is_trained_in_by_one_process_at_a_time() {
         refusal.ends_with("another process is training there; wait for it or stop it"),
         "{refusal}"
     );
-    let refusal = Run::create(config(2000), &path, true).err().unwrap().to_string();
-    assert!(refusal.contains("another process"), "{refusal}");
+    let refusal = Run::create(config(2000), &path, true).err().unwrap();
+    assert!(refusal.is_taken(), "{refusal}");
     assert!(matches!(
         run.train(&AtomicBool::new(false), &mut |_| {}),
         Ok(RunEnd::Finished(_))
     ));
     drop(run);
     assert!(Run::resume(&path).is_ok());
+    let refusal = Run::create(config(2000), &path, false).err().unwrap();
+    assert!(!refusal.is_taken(), "{refusal}");
 }
 
 #[test]

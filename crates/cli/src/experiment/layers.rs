@@ -1,4 +1,4 @@
-//! The layers of an experiment file as assignments: later ones win.
+//! The parts of an experiment file: its layers as assignments, of which later ones win, and its names as parts of paths.
 
 use epgt_settings::Value;
 use epgt_train::Assignment;
@@ -65,4 +65,38 @@ pub fn overlay(assignments: &mut Vec<Assignment>, layer: &[Assignment]) {
         assignments.retain(|assignment| !tunes(assignment));
     }
     assignments.extend_from_slice(layer);
+}
+
+/// A name as part of a path: small letters, digits and single dashes.
+pub fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for letter in name.to_lowercase().chars() {
+        if letter.is_alphanumeric() || letter == '.' && !slug.is_empty() {
+            slug.push(letter);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.trim_end_matches('-').to_string()
+}
+
+/// Refuses names that would share a directory.
+pub fn distinct<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut seen: Vec<(String, &str)> = Vec::new();
+    for name in names {
+        let slug = slug(name);
+        if slug.is_empty() {
+            return Err(format!("{what} '{name}' needs a name with a letter or digit"));
+        }
+        if name.contains([',', '\'']) {
+            return Err(format!("{what} '{name}' cannot have a comma or quote in its name"));
+        }
+        if let Some((_, other)) = seen.iter().find(|(known, _)| *known == slug) {
+            return Err(format!(
+                "{what}s '{other}' and '{name}' cannot be told apart; rename one"
+            ));
+        }
+        seen.push((slug, name));
+    }
+    Ok(())
 }

@@ -87,7 +87,11 @@ pub fn show(args: &PlaceArgs) -> Result<Done, String> {
         }
     }
     text.push_str(&table.plain());
-    let _ = writeln!(text, "\n{}", cost(&plan, &out)?);
+    let _ = writeln!(
+        text,
+        "\n{}",
+        cost(&plan, &out).unwrap_or_else(|error| format!("What it costs is not known: {error}."))
+    );
     let _ = writeln!(text, "\nThe file:\n\n{}", plan.text.trim_end());
     output::print(&text)?;
     Ok(Done::Completely)

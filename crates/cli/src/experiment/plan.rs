@@ -34,7 +34,7 @@ use epgt_train::{Assignment, BestBy, Config};
 use toml::Table;
 
 use super::cell::Cell;
-use super::layers::{layer, overlay, tables, take};
+use super::layers::{distinct, layer, overlay, slug, tables, take};
 
 choice! {
     /// The number of a run that methods are compared by.
@@ -271,40 +271,6 @@ fn scorable(score: Score, config: Config) -> Result<Config, String> {
         _ => return Ok(config),
     };
     Err(format!("score = \"{}\" needs {missing}", score.name()))
-}
-
-/// A name as part of a path: small letters, digits and single dashes.
-fn slug(name: &str) -> String {
-    let mut slug = String::new();
-    for letter in name.to_lowercase().chars() {
-        if letter.is_alphanumeric() || letter == '.' && !slug.is_empty() {
-            slug.push(letter);
-        } else if !slug.is_empty() && !slug.ends_with('-') {
-            slug.push('-');
-        }
-    }
-    slug.trim_end_matches('-').to_string()
-}
-
-/// Refuses names that would share a directory.
-fn distinct<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
-    let mut seen: Vec<(String, &str)> = Vec::new();
-    for name in names {
-        let slug = slug(name);
-        if slug.is_empty() {
-            return Err(format!("{what} '{name}' needs a name with a letter or digit"));
-        }
-        if name.contains([',', '\'']) {
-            return Err(format!("{what} '{name}' cannot have a comma or quote in its name"));
-        }
-        if let Some((_, other)) = seen.iter().find(|(known, _)| *known == slug) {
-            return Err(format!(
-                "{what}s '{other}' and '{name}' cannot be told apart; rename one"
-            ));
-        }
-        seen.push((slug, name));
-    }
-    Ok(())
 }
 
 #[cfg(test)]

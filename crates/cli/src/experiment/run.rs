@@ -168,9 +168,9 @@ fn make_run(cell: &Cell, stop: &AtomicBool, observe: &mut dyn FnMut(f64, Option<
 
 /// Takes a cell's run for this process, or says why there is nothing to be made of it.
 fn take(cell: &Cell) -> Result<Run, End> {
-    let mut why = String::new();
     for _ in 0..LOOKS {
-        let run = match cell.has_begun() {
+        let begun = cell.has_begun();
+        let run = match begun {
             true => Run::resume(&cell.directory),
             false => Run::create(cell.config.clone(), &cell.directory, false),
         };
@@ -180,13 +180,13 @@ fn take(cell: &Cell) -> Result<Run, End> {
         }
         match run {
             Ok(run) => return Ok(run),
-            Err(RunError(sentence)) => why = sentence,
+            // Another process is at it, or was between the look and the lock.
+            Err(error) if error.is_taken() || begun != cell.has_begun() => std::thread::sleep(BETWEEN_LOOKS),
+            Err(RunError(sentence)) => {
+                cell.note_failure(&sentence);
+                return Err(End::Failed(sentence));
+            }
         }
-        std::thread::sleep(BETWEEN_LOOKS);
     }
-    if cell.is_training() {
-        return Err(End::Elsewhere);
-    }
-    cell.note_failure(&why);
-    Err(End::Failed(why))
+    Err(End::Elsewhere)
 }
