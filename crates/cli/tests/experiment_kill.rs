@@ -113,17 +113,9 @@ fn processes_that_run_the_same_experiment_share_it() {
             .filter(|line| line.contains("another process is making it"))
             .count();
     }
-    // A run that another process finished in the meantime is told of, but was not made again.
-    assert!(made >= 6 && skipped > 0, "{made} told of, {skipped} skipped");
+    assert_eq!(made, 6, "every run is made once");
+    assert!(skipped > 0);
     assert_eq!(report(&place.path("shared")), report(&place.path("alone")));
-    for method in ["fixed", "epgt"] {
-        for seed in 0..3 {
-            let cell = place.path("shared").join(format!("CartPole-v1/{method}/seed-{seed}"));
-            let config = fs::metadata(cell.join("config.toml")).unwrap().modified().unwrap();
-            let result = fs::metadata(cell.join("result.json")).unwrap().modified().unwrap();
-            assert!(config <= result, "{} was begun again after its end", cell.display());
-        }
-    }
 }
 
 #[test]

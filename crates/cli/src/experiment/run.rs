@@ -46,7 +46,7 @@ pub fn run(args: &RunArgs) -> Result<Done, String> {
     if count(|end| matches!(end, End::Stopped)) > 0 {
         output::note(&format!(
             "Stopped and saved, {} of {} runs done. Go on with: {}",
-            count(|end| matches!(end, End::Finished(_))),
+            count(|end| matches!(end, End::Finished(_) | End::Found(_))),
             meant.len(),
             cells::command(args, &plan, &out)
         ));
@@ -80,6 +80,8 @@ pub fn run(args: &RunArgs) -> Result<Done, String> {
 /// How a cell ended.
 enum End {
     Finished(RunResult),
+    /// Another process finished it in the meantime.
+    Found(RunResult),
     Failed(String),
     /// Another process is at it.
     Elsewhere,
@@ -129,6 +131,9 @@ fn make_runs(args: &RunArgs, plan: &Plan, cells: &[&Cell], states: &[State]) -> 
                 let told = format!("in {:.1} s", result.wall_seconds);
                 lock(&progress).finish(i, true, score(plan, cells[i], result), &told);
             }
+            End::Found(result) => {
+                lock(&progress).finish(i, true, score(plan, cells[i], result), "by another process");
+            }
             End::Failed(sentence) => lock(&progress).finish(i, false, None, sentence),
             End::Elsewhere => lock(&progress).finish(i, false, None, "skipped, another process is making it"),
         }
@@ -176,7 +181,7 @@ fn take(cell: &Cell) -> Result<Run, End> {
         };
         // Looked at after the lock was taken or refused: whoever had it before may have finished.
         if let Ok(State::Finished(result)) = cell.state() {
-            return Err(End::Finished(result));
+            return Err(End::Found(result));
         }
         match run {
             Ok(run) => return Ok(run),
