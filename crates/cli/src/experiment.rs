@@ -1,6 +1,6 @@
 //! `epgt experiment`: several methods on several tasks and seeds, and what can be said of them in the end.
 //!
-//! [`library`] finds the experiment file and [`plan`] checks it; [`run`] makes the runs, each an ordinary run directory
+//! [`library`] finds the experiment file and [`plan`] checks it; [`mod@run`] makes the runs, each an ordinary run directory
 //! ([`cell`]) below `OUT/TASK/METHOD/seed-S`, so a stopped experiment goes on where it was and any run can be looked at by
 //! itself; [`report`] compares what is there, whoever made it.
 

@@ -147,3 +147,26 @@ fn a_run_that_another_process_is_at_is_skipped_and_said_to_be() {
         .unwrap();
     assert!(output.status.success() && String::from_utf8_lossy(&output.stderr).contains("3 of 3 runs done"));
 }
+
+#[test]
+fn an_experiment_that_is_asked_to_stop_says_how_to_go_on() {
+    let place = Place::new();
+    place.write("small.toml", SMALL);
+    let child = start(&place, "my runs", &["--jobs", "1", "--only", "method=epgt"]);
+    let first = place.path("my runs/CartPole-v1/epgt/seed-0/metrics.csv");
+    let began = Instant::now();
+    while !first.exists() && began.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let asked = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(asked.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("Stopped and saved, 0 of 3 runs done."), "{told}");
+    let command = "epgt experiment run small.toml --only method=epgt --out 'my runs'\n";
+    assert!(told.ends_with(&format!("Go on with: {command}")), "{told}");
+    assert!(!place.path("my runs/results.md").exists());
+}

@@ -154,7 +154,7 @@ fn score(plan: &Plan, cell: &Cell, result: &RunResult) -> Option<f64> {
 fn make_run(cell: &Cell, stop: &AtomicBool, observe: &mut dyn FnMut(f64, Option<f64>)) -> End {
     let mut run = match take(cell) {
         Ok(run) => run,
-        Err(end) => return end,
+        Err(end) => return *end,
     };
     cell.forget_failure();
     let end = run.train(stop, &mut |progress| {
@@ -172,7 +172,7 @@ fn make_run(cell: &Cell, stop: &AtomicBool, observe: &mut dyn FnMut(f64, Option<
 }
 
 /// Takes a cell's run for this process, or says why there is nothing to be made of it.
-fn take(cell: &Cell) -> Result<Run, End> {
+fn take(cell: &Cell) -> Result<Run, Box<End>> {
     for _ in 0..LOOKS {
         let begun = cell.has_begun();
         let run = match begun {
@@ -181,7 +181,7 @@ fn take(cell: &Cell) -> Result<Run, End> {
         };
         // Looked at after the lock was taken or refused: whoever had it before may have finished.
         if let Ok(State::Finished(result)) = cell.state() {
-            return Err(End::Found(result));
+            return Err(Box::new(End::Found(result)));
         }
         match run {
             Ok(run) => return Ok(run),
@@ -189,9 +189,9 @@ fn take(cell: &Cell) -> Result<Run, End> {
             Err(error) if error.is_taken() || begun != cell.has_begun() => std::thread::sleep(BETWEEN_LOOKS),
             Err(RunError(sentence)) => {
                 cell.note_failure(&sentence);
-                return Err(End::Failed(sentence));
+                return Err(Box::new(End::Failed(sentence)));
             }
         }
     }
-    Err(End::Elsewhere)
+    Err(Box::new(End::Elsewhere))
 }
