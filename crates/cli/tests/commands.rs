@@ -20,7 +20,7 @@ const EXPLAINED: &[&str] = &[
     "learning_rate=paper:7",
 ];
 
-const RESULT_KEYS: [&str; 14] = [
+const RESULT_KEYS: [&str; 15] = [
     "task",
     "algo",
     "scheduler",
@@ -29,6 +29,7 @@ const RESULT_KEYS: [&str; 14] = [
     "episodes",
     "return_last_100",
     "best_evaluation",
+    "best_checkpoint",
     "steps_per_second",
     "wall_seconds",
     "cpu_seconds",

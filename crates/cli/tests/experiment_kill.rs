@@ -163,7 +163,11 @@ fn an_experiment_that_is_asked_to_stop_says_how_to_go_on() {
         .status();
     assert!(asked.unwrap().success());
     let output = child.wait_with_output().unwrap();
-    assert_eq!((output.status.code(), output.stdout.len()), (Some(130), 0), "{output:?}");
+    assert_eq!(
+        (output.status.code(), output.stdout.len()),
+        (Some(130), 0),
+        "{output:?}"
+    );
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(told.contains("Stopped and saved, 0 of 3 runs done."), "{told}");
     let command = "epgt experiment run small.toml --only method=epgt --out 'my runs'\n";
