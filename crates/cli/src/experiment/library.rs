@@ -25,6 +25,7 @@ const INCLUDED: &[(&str, &str)] = included! {
     "cost"
     "defaults-classic"
     "defaults-simulators"
+    "encoder-interval"
     "mujoco-6"
     "parallel"
     "ppo-box2d"
