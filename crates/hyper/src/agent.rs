@@ -15,8 +15,9 @@ use crate::credit::{Credit, Outcome, Verdict};
 use crate::decision::{Choice, Decision};
 use crate::encoder::Encoder;
 use crate::mind::{Mind, SavedMind};
+use crate::pick::{best_action, random_action};
 use crate::plan::Plan;
-use crate::settings::{ActionValues, FixedAt, Hold, HyperSettings, Moves, Scheduler};
+use crate::settings::{ActionValues, FixedAt, Hold, HyperSettings, Scheduler};
 use crate::signal::Signal;
 use crate::space::HyperSpace;
 
@@ -77,7 +78,7 @@ pub struct HyperAgent {
     settings: HyperSettings,
     space: HyperSpace,
     mind: Mind,
-    /// Numbers of options that are valued apart: one group of |A|, or one per hyperparameter.
+    /// Numbers of options that are valued apart ([`Scheduler::groups`]).
     groups: Vec<usize>,
     decides_once_per_rollout: bool,
     /// Q of every option, group after group.
@@ -123,9 +124,10 @@ impl HyperAgent {
         plan: Plan,
         seed: u64,
     ) -> Self {
-        let groups = match settings.action_values {
-            ActionValues::Joint => vec![space.len()],
-            ActionValues::Factored => space.axes().iter().map(|axis| axis.values.len()).collect(),
+        let groups = scheduler.groups(settings.action_values, &space);
+        let settings = HyperSettings {
+            action_values: scheduler.action_values(settings.action_values),
+            ..settings
         };
         let mind = Mind::new(scheduler, &settings, &groups, shapes, plan, seed);
         let values = match (scheduler, settings.fixed_at) {
@@ -222,8 +224,9 @@ impl HyperAgent {
                 self.state
                     .signal
                     .record(&self.space, decision.action, verdict.improvement);
-                let groups = 0..self.groups.len();
-                let options: Vec<usize> = groups.map(|group| self.option(decision.action, group)).collect();
+                let options: Vec<usize> = (0..self.value_groups())
+                    .map(|group| self.option(decision.action, group))
+                    .collect();
                 self.mind.learn(&decision, &options, i == last, &self.settings);
             }
             self.state.finished.push(decision);
@@ -285,22 +288,35 @@ impl HyperAgent {
     fn decide(&mut self, context: &TrainingContext<'_>) {
         let number = self.state.decisions;
         self.state.decisions += 1;
-        self.state.epsilon = epsilon(&self.settings, context.progress);
+        self.state.epsilon = match self.mind.chooses() {
+            true => 0.0,
+            false => epsilon(&self.settings, context.progress),
+        };
         let written = (number + 1).is_multiple_of(self.settings.write_interval);
         let choice = match &self.mind {
             Mind::Fixed => Choice::Fixed,
             Mind::Random => Choice::Random,
+            mind if mind.chooses() => Choice::Own,
             _ if self.state.rng.next_f64() < f64::from(self.state.epsilon) => Choice::Random,
             _ => Choice::Greedy,
         };
-        let greedy = choice == Choice::Greedy;
+        let greedy = matches!(choice, Choice::Greedy | Choice::Own);
         let key = self
             .mind
             .look(context, greedy, written, self.settings.neighbours, &mut self.q);
         if choice != Choice::Fixed {
             self.state.action = match choice {
-                Choice::Greedy => self.best_action(),
-                _ => self.random_action(),
+                Choice::Greedy => best_action(
+                    &self.space,
+                    self.state.action,
+                    &self.settings,
+                    &self.q,
+                    &mut self.state.rng,
+                ),
+                Choice::Own => self
+                    .mind
+                    .choose(&self.space, self.state.action, &self.q, &mut self.state.rng),
+                _ => random_action(&self.space, self.state.action, self.settings.moves, &mut self.state.rng),
             };
             let (space, state) = (&self.space, &mut self.state);
             state.values.clear();
@@ -334,6 +350,14 @@ impl HyperAgent {
         });
     }
 
+    /// Groups of hyperparameter values: one, or one per hyperparameter.
+    fn value_groups(&self) -> usize {
+        match self.settings.action_values {
+            ActionValues::Joint => 1,
+            ActionValues::Factored => self.space.axes().len(),
+        }
+    }
+
     /// The option of a joint hyper-action in a group.
     fn option(&self, action: usize, group: usize) -> usize {
         match self.settings.action_values {
@@ -345,51 +369,11 @@ impl HyperAgent {
     /// Q of a joint hyper-action: its own, or the mean over hyperparameters.
     fn q_of(&self, action: usize) -> f32 {
         let (mut first, mut sum) = (0, 0.0);
-        for (group, &size) in self.groups.iter().enumerate() {
+        for (group, &size) in self.groups[..self.value_groups()].iter().enumerate() {
             sum += self.q[first + self.option(action, group)];
             first += size;
         }
-        sum / self.groups.len().max(1) as f32
-    }
-
-    /// The allowed action of the highest Q, ties broken uniformly at random.
-    fn best_action(&mut self) -> usize {
-        let (current, local) = (self.state.action, self.settings.moves == Moves::Local);
-        let (space, rng) = (&self.space, &mut self.state.rng);
-        match self.settings.action_values {
-            ActionValues::Joint => {
-                let allowed = |action: usize| !local || space.adjacent(current, action);
-                argmax(&self.q, allowed, rng)
-            }
-            ActionValues::Factored => {
-                let mut q = self.q.as_slice();
-                let mut indices = Vec::with_capacity(self.groups.len());
-                for (axis, &size) in self.groups.iter().enumerate() {
-                    let here = space.index(current, axis);
-                    let (group, rest) = q.split_at(size);
-                    indices.push(argmax(group, |index| !local || index.abs_diff(here) <= 1, rng));
-                    q = rest;
-                }
-                space.action(indices)
-            }
-        }
-    }
-
-    fn random_action(&mut self) -> usize {
-        let (current, moves) = (self.state.action, self.settings.moves);
-        let (space, rng) = (&self.space, &mut self.state.rng);
-        let indices = space.axes().iter().enumerate().map(|(axis, values)| {
-            let size = values.values.len();
-            let (low, high) = match moves {
-                Moves::Uniform => (0, size - 1),
-                Moves::Local => {
-                    let here = space.index(current, axis);
-                    (here.saturating_sub(1), (here + 1).min(size - 1))
-                }
-            };
-            low + rng.below((high - low + 1) as u64) as usize
-        });
-        space.action(indices)
+        sum / self.value_groups().max(1) as f32
     }
 }
 
@@ -397,24 +381,6 @@ impl HyperAgent {
 fn epsilon(settings: &HyperSettings, progress: f64) -> f32 {
     let left = 1.0 - progress / f64::from(settings.epsilon_zero_at);
     settings.epsilon_start * left.max(0.0) as f32
-}
-
-fn argmax(q: &[f32], allowed: impl Fn(usize) -> bool, rng: &mut Pcg64) -> usize {
-    let (mut best, mut ties) = (0, 0);
-    for (option, &value) in q.iter().enumerate() {
-        if !allowed(option) {
-            continue;
-        }
-        if ties == 0 || value > q[best] {
-            (best, ties) = (option, 1);
-        } else if value == q[best] {
-            ties += 1;
-            if rng.below(ties) == 0 {
-                best = option;
-            }
-        }
-    }
-    best
 }
 
 fn norm(values: &[f32]) -> f32 {

@@ -15,7 +15,8 @@
 //! | [`encoder`](Encoder) | hyper-state to memory key: VAE, random projection, clock |
 //! | [`memory`](EpisodicMemory) | the episodic memory |
 //! | [`credit`](Credit) | from outcomes to hyper-returns |
-//! | [`agent`](HyperAgent) | the schedulers `epgt`, `fixed`, `random`, `bandit`, `dqn` |
+//! | [`agent`](HyperAgent) | the schedulers `epgt`, `fixed`, `random`, `bandit`, `dqn`, `lrrl`, `ultho` |
+//! | [`lrrl`](Lrrl), [`ultho`](Ultho) | the bandits of two later papers, which choose by rules of their own |
 //! | [`costs`](Costs) | what the hyper-agent itself costs |
 //! | [`signal`](Signal) | whether the choices show in the outcomes |
 
@@ -26,13 +27,17 @@ mod credit;
 mod decision;
 mod dqn;
 mod encoder;
+mod lrrl;
 mod memory;
 mod mind;
+mod pick;
 mod plan;
+mod scheduler;
 mod settings;
 mod signal;
 mod space;
 mod state;
+mod ultho;
 
 pub use agent::{HyperAgent, Insight, SavedAgent, TrainingContext};
 pub use bandit::Bandit;
@@ -41,6 +46,7 @@ pub use credit::{Credit, Outcome, Verdict};
 pub use decision::{Choice, Decision};
 pub use dqn::{Dqn, DqnState};
 pub use encoder::{Encoder, SavedEncoder};
+pub use lrrl::Lrrl;
 pub use memory::{EpisodicMemory, Neighbour, Writing};
 pub use plan::Plan;
 pub use settings::{
@@ -50,3 +56,4 @@ pub use settings::{
 pub use signal::Signal;
 pub use space::{Axis, Grid, HyperSpace};
 pub use state::{Projection, Standardiser};
+pub use ultho::Ultho;

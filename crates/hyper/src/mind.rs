@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use epgt_nn::TensorShape;
+use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use crate::agent::TrainingContext;
@@ -14,9 +15,12 @@ use crate::costs::{Costs, Watch};
 use crate::decision::Decision;
 use crate::dqn::{Dqn, DqnState};
 use crate::encoder::{Encoder, SavedEncoder};
+use crate::lrrl::{self, Lrrl};
 use crate::memory::{EpisodicMemory, Neighbour, Writing};
 use crate::plan::Plan;
 use crate::settings::{EncoderKind, Hold, HyperSettings, Scheduler};
+use crate::space::HyperSpace;
+use crate::ultho::Ultho;
 
 /// The valuing part of a scheduler.
 #[derive(Debug)]
@@ -31,6 +35,10 @@ pub enum Mind {
     Episodic(Box<Encoder>, Vec<EpisodicMemory>),
     /// Keys, and a value network for all groups.
     Dqn(Box<Encoder>, Box<Dqn>),
+    /// Probabilities.
+    Lrrl(Lrrl),
+    /// Confidence bounds.
+    Ultho(Ultho),
 }
 
 /// A mind's part of a checkpoint; it borrows while saving.
@@ -40,6 +48,8 @@ pub enum SavedMind<'a> {
     Bandit(Cow<'a, [Bandit]>),
     Episodic(Box<SavedEncoder<'a>>, Cow<'a, [EpisodicMemory]>),
     Dqn(Box<SavedEncoder<'a>>, Box<Cow<'a, DqnState>>),
+    Lrrl(Cow<'a, Lrrl>),
+    Ultho(Cow<'a, Ultho>),
 }
 
 impl Mind {
@@ -68,6 +78,34 @@ impl Mind {
                 let dqn = Dqn::new(settings, encoder.key_dim(), groups, seed);
                 Self::Dqn(Box::new(encoder), Box::new(dqn))
             }
+            Scheduler::Lrrl => Self::Lrrl(Lrrl::new(groups.iter().sum(), settings)),
+            // The last group is that of the hyperparameters themselves.
+            Scheduler::Ultho => Self::Ultho(Ultho::new(&groups[..groups.len() - 1], settings)),
+        }
+    }
+
+    /// Whether it chooses by a rule of its own, instead of the best with a random choice now and then.
+    pub fn chooses(&self) -> bool {
+        matches!(self, Self::Lrrl(_) | Self::Ultho(_))
+    }
+
+    /// The next hyper-action by its own rule, from what it has written into `q`.
+    ///
+    /// # Panics
+    /// If it has none.
+    pub fn choose(&mut self, space: &HyperSpace, current: usize, q: &[f32], rng: &mut Pcg64) -> usize {
+        match self {
+            Self::Lrrl(_) => lrrl::draw(q, rng),
+            Self::Ultho(ultho) if !space.axes().is_empty() => {
+                let (cluster, arm) = ultho.pick(q, rng);
+                let axes = 0..space.axes().len();
+                space.action(axes.map(|axis| match axis == cluster {
+                    true => arm,
+                    false => space.index(current, axis),
+                }))
+            }
+            Self::Ultho(_) => current,
+            _ => unreachable!("only a mind that chooses is asked to"),
         }
     }
 
@@ -83,6 +121,14 @@ impl Mind {
     ) -> Option<Vec<f32>> {
         match self {
             Self::Fixed | Self::Random => None,
+            Self::Lrrl(lrrl) => {
+                lrrl.read(q);
+                None
+            }
+            Self::Ultho(ultho) => {
+                ultho.read(q);
+                None
+            }
             Self::Bandit(bandits) => {
                 let mut rest = q;
                 for bandit in bandits {
@@ -132,7 +178,7 @@ impl Mind {
         until_decision: u64,
     ) {
         let encoder = match self {
-            Self::Fixed | Self::Random | Self::Bandit(_) => return,
+            Self::Fixed | Self::Random | Self::Bandit(_) | Self::Lrrl(_) | Self::Ultho(_) => return,
             Self::Episodic(encoder, _) => encoder,
             Self::Dqn(encoder, dqn) => {
                 let mut watch = Watch::start();
@@ -163,6 +209,18 @@ impl Mind {
             (Self::Bandit(bandits), _) => {
                 for (bandit, &option) in bandits.iter_mut().zip(options) {
                     bandit.learn(option, decision.hyper_return);
+                }
+            }
+            (Self::Lrrl(lrrl), _) => {
+                let probability = decision.q.get(decision.action).copied().unwrap_or(1.0);
+                lrrl.learn(decision.action, probability, decision.outcome);
+                if last_of_phase {
+                    lrrl.close(decision.outcome);
+                }
+            }
+            (Self::Ultho(ultho), _) => {
+                if let Some(cluster) = ultho.settle() {
+                    ultho.learn(cluster, options[cluster], decision.outcome);
                 }
             }
             (Self::Episodic(encoder, memories), Some(key)) if decision.written => {
@@ -198,17 +256,17 @@ impl Mind {
     /// Tuples in the episodic memory, or transitions in the replay.
     pub fn memory_size(&self) -> usize {
         match self {
-            Self::Fixed | Self::Random | Self::Bandit(_) => 0,
             Self::Episodic(_, memories) => memories.first().map_or(0, EpisodicMemory::len),
             Self::Dqn(_, dqn) => dqn.len(),
+            _ => 0,
         }
     }
 
     /// The encoder, where there is one.
     pub fn encoder(&self) -> Option<&Encoder> {
         match self {
-            Self::Fixed | Self::Random | Self::Bandit(_) => None,
             Self::Episodic(encoder, _) | Self::Dqn(encoder, _) => Some(encoder),
+            _ => None,
         }
     }
 
@@ -244,6 +302,8 @@ impl Mind {
             Self::Bandit(bandits) => SavedMind::Bandit(Cow::Borrowed(bandits)),
             Self::Episodic(encoder, memories) => SavedMind::Episodic(Box::new(encoder.save()), Cow::Borrowed(memories)),
             Self::Dqn(encoder, dqn) => SavedMind::Dqn(Box::new(encoder.save()), Box::new(Cow::Borrowed(dqn.save()))),
+            Self::Lrrl(lrrl) => SavedMind::Lrrl(Cow::Borrowed(lrrl)),
+            Self::Ultho(ultho) => SavedMind::Ultho(Cow::Borrowed(ultho)),
         }
     }
 
@@ -260,6 +320,8 @@ impl Mind {
                 encoder.restore(*saved)?;
                 dqn.restore(saved_dqn.into_owned())?;
             }
+            (Self::Lrrl(lrrl), SavedMind::Lrrl(saved)) => *lrrl = saved.into_owned(),
+            (Self::Ultho(ultho), SavedMind::Ultho(saved)) => *ultho = saved.into_owned(),
             _ => return Err("the checkpoint was made by another scheduler".to_string()),
         }
         Ok(())

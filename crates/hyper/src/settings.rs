@@ -15,6 +15,10 @@ choice! {
         Bandit = "bandit",
         /// Deep Q-learning on the same hyper-state, hyper-action and hyper-reward.
         Dqn = "dqn",
+        /// An adversarial bandit over learning rates (LRRL, 2024).
+        Lrrl = "lrrl",
+        /// A bandit by upper confidence bounds: first over hyperparameters, then over the values of one (ULTHO, 2025).
+        Ultho = "ultho",
     }
 }
 
@@ -213,6 +217,23 @@ settings! {
         pub dqn_replay: usize = 1_000_000;
         /// Transitions in a batch of `dqn`.
         pub dqn_batch: usize = 32;
+        /// How far a feedback of 1 moves the logarithm of an arm's weight, over its probability, for `lrrl`.
+        @ "\\alpha"
+        pub lrrl_step: f32 = 0.1;
+        /// Share of their logarithms that the weights of `lrrl` keep from one decision to the next; 1 never forgets.
+        @ "\\delta"
+        pub lrrl_decay: f32 = 0.99;
+        /// Share of the choices of `lrrl` that is spread evenly over all arms.
+        @ "\\gamma"
+        pub lrrl_exploration: f32 = 0.1;
+        /// Update phases whose mean outcome the next is compared with, for `lrrl`.
+        pub lrrl_window: usize = 5;
+        /// Width of the confidence bounds of `ultho`, in units of the range of the returns remembered.
+        @ "c"
+        pub ultho_exploration: f32 = 1.0;
+        /// Returns that `ultho` remembers of each hyperparameter and each value.
+        @ "W"
+        pub ultho_window: usize = 10;
         /// Largest number of joint hyper-actions that is accepted; it grows fast with every tuned hyperparameter.
         @ "|A|"
         pub max_actions: usize = 1000;
@@ -264,6 +285,8 @@ impl HyperSettings {
             ("dqn_target_interval", self.dqn_target_interval),
             ("dqn_replay", self.dqn_replay as u64),
             ("dqn_batch", self.dqn_batch as u64),
+            ("lrrl_window", self.lrrl_window as u64),
+            ("ultho_window", self.ultho_window as u64),
             ("max_actions", self.max_actions as u64),
         ];
         for (name, value) in at_least_one {
@@ -274,6 +297,7 @@ impl HyperSettings {
         let positive_up_to_one = [
             ("write_rate", self.write_rate),
             ("epsilon_zero_at", self.epsilon_zero_at),
+            ("lrrl_exploration", self.lrrl_exploration),
         ];
         for (name, value) in positive_up_to_one {
             if !(value > 0.0 && value <= 1.0) {
@@ -283,6 +307,7 @@ impl HyperSettings {
         let from_zero_to_one = [
             ("epsilon_start", self.epsilon_start),
             ("dqn_discount", self.dqn_discount),
+            ("lrrl_decay", self.lrrl_decay),
         ];
         for (name, value) in from_zero_to_one {
             if !(0.0..=1.0).contains(&value) {
@@ -296,6 +321,8 @@ impl HyperSettings {
         let rates = [
             ("encoder_learning_rate", self.encoder_learning_rate),
             ("dqn_learning_rate", self.dqn_learning_rate),
+            ("lrrl_step", self.lrrl_step),
+            ("ultho_exploration", self.ultho_exploration),
         ];
         for (name, value) in rates {
             if !(value > 0.0 && value.is_finite()) {

@@ -283,6 +283,8 @@ fn any_settings() -> impl Strategy<Value = (Scheduler, HyperSettings)> {
             Scheduler::Random,
             Scheduler::Bandit,
             Scheduler::Dqn,
+            Scheduler::Lrrl,
+            Scheduler::Ultho,
         ]),
         prop::sample::select(vec![EncoderKind::Vae, EncoderKind::Random, EncoderKind::Clock]),
         prop::sample::select(vec![Hold::Updates(1), Hold::Updates(7), Hold::Phase]),

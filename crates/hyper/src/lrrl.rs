@@ -1,0 +1,112 @@
+//! LRRL (Donâncio et al., 2024, arXiv 2410.12598): an adversarial bandit whose arms are learning rates.
+//!
+//! An arm is drawn, kept for a number of updates (`hold`, the paper's kappa), and scored by how much better the returns became;
+//! the arms' probabilities follow Exp3 (Auer et al., 2002) with weights that fade, since what was a good rate may be one no more:
+//!
+//! 1. feedback: f_n = R_n - mean of the `lrrl_window` outcomes before it;
+//! 2. weights, in logarithms: w(k) = `lrrl_decay` w(k), and w(k_n) += `lrrl_step` f_n / p_n(k_n) for the arm that was drawn;
+//! 3. probabilities: p(k) = (1 - gamma) e^w(k) / sum e^w + gamma / K, with gamma = `lrrl_exploration`.
+//!
+//! The paper's outline is taken as it is: arms, feedback by improvement, fading exponential weights. Where it leaves room, this is
+//! plain Exp3: the division by p_n, which makes the estimates unbiased, and the share gamma, without which a probability can
+//! vanish. Exp3 wants feedback within [-1, 1] and returns come in any unit, so f_n is divided by the largest |f| so far.
+
+use std::collections::VecDeque;
+
+use epgt_rng::Pcg64;
+use serde::{Deserialize, Serialize};
+
+use crate::settings::HyperSettings;
+
+/// Exponential weights over arms.
+///
+/// ```
+/// use epgt_hyper::{HyperSettings, Lrrl};
+/// let settings = HyperSettings::default();
+/// let mut lrrl = Lrrl::new(2, &settings);
+/// let mut p = [0.0; 2];
+/// for (arm, outcome) in [(0, 1.0), (1, 5.0), (0, 1.0), (1, 5.0)] {
+///     lrrl.read(&mut p);
+///     lrrl.learn(arm, p[arm], outcome);
+///     lrrl.close(outcome);
+/// }
+/// lrrl.read(&mut p);
+/// assert!(p[1] > 0.6 && (p[0] + p[1] - 1.0).abs() < 1e-6);
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lrrl {
+    step: f64,
+    decay: f64,
+    exploration: f64,
+    window: usize,
+    /// Logarithms of the weights.
+    weights: Vec<f64>,
+    /// Outcomes of the last update phases, the oldest first.
+    recent: VecDeque<f64>,
+    /// The largest |f| so far.
+    largest: f64,
+}
+
+impl Lrrl {
+    /// All arms are alike.
+    pub fn new(n_arms: usize, settings: &HyperSettings) -> Self {
+        Self {
+            step: f64::from(settings.lrrl_step),
+            decay: f64::from(settings.lrrl_decay),
+            exploration: f64::from(settings.lrrl_exploration),
+            window: settings.lrrl_window,
+            weights: vec![0.0; n_arms],
+            recent: VecDeque::new(),
+            largest: 0.0,
+        }
+    }
+
+    /// Writes the probability of every arm.
+    pub fn read(&self, probabilities: &mut [f32]) {
+        let highest = self.weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let share = |weight: &f64| (weight - highest).exp();
+        let sum: f64 = self.weights.iter().map(share).sum();
+        let least = self.exploration / self.weights.len() as f64;
+        for (p, weight) in probabilities.iter_mut().zip(&self.weights) {
+            *p = ((1.0 - self.exploration) * share(weight) / sum + least) as f32;
+        }
+    }
+
+    /// Takes the outcome of an arm that was drawn with `probability`. Several arms of one update phase may share an outcome; see
+    /// [`close`](Self::close). An outcome that is not finite tells nothing.
+    pub fn learn(&mut self, arm: usize, probability: f32, outcome: f32) {
+        if !outcome.is_finite() {
+            return;
+        }
+        self.weights.iter_mut().for_each(|weight| *weight *= self.decay);
+        let before = self.recent.iter().sum::<f64>() / self.recent.len() as f64;
+        let feedback = f64::from(outcome) - before;
+        // The first outcome has nothing to be compared with.
+        if feedback.is_finite() && feedback != 0.0 {
+            self.largest = self.largest.max(feedback.abs());
+            self.weights[arm] += self.step * feedback / self.largest / f64::from(probability);
+        }
+    }
+
+    /// Ends an update phase: its outcome is one that later ones are compared with.
+    pub fn close(&mut self, outcome: f32) {
+        if outcome.is_finite() {
+            self.recent.push_back(f64::from(outcome));
+        }
+        while self.recent.len() > self.window {
+            self.recent.pop_front();
+        }
+    }
+}
+
+/// Draws an arm with these probabilities.
+pub(crate) fn draw(probabilities: &[f32], rng: &mut Pcg64) -> usize {
+    let mut left = rng.next_f64();
+    for (arm, &p) in probabilities.iter().enumerate() {
+        left -= f64::from(p);
+        if left < 0.0 {
+            return arm;
+        }
+    }
+    probabilities.len() - 1
+}
