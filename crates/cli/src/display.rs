@@ -54,7 +54,10 @@ impl Display {
             finished: vec![false; directories.len()],
             shown: vec![Instant::now(); directories.len()],
             drawn: 0,
-            learns: !matches!(config.run.scheduler, Scheduler::Fixed | Scheduler::Random),
+            learns: matches!(
+                config.run.scheduler,
+                Scheduler::Epgt | Scheduler::Bandit | Scheduler::Dqn
+            ),
         }
     }
 
@@ -171,12 +174,20 @@ fn parts(progress: &Progress<'_>, learns: bool) -> Vec<String> {
     parts.push(format!("return {mean}"));
     parts.extend(progress.best_evaluation.map(|best| format!("best {best:.1}")));
     let values = progress.hyperparameters.iter();
-    parts.extend(values.map(|(name, value)| format!("{name} {value:.3e}")));
+    parts.extend(values.map(|(name, value)| format!("{name} {}", setting(*value))));
     if learns {
         parts.push(format!("epsilon {:.2}", progress.epsilon));
         parts.push(format!("memory {}", progress.memory));
     }
     parts
+}
+
+/// A hyperparameter's value: whole numbers as they are, all others with a fixed number of digits, so that lines keep their width.
+fn setting(x: f64) -> String {
+    match x.fract() == 0.0 && x.abs() < 1e9 {
+        true => format!("{x:.0}"),
+        false => format!("{x:.3e}"),
+    }
 }
 
 fn short(x: f64) -> String {
@@ -234,6 +245,15 @@ mod tests {
         assert_eq!(
             display(&["runs/a"]).line(0, &progress(), 200),
             " 25%  50k steps  312k/s  1m15s left  return 123.5  learning_rate 7.000e-4  epsilon 0.75  memory 42"
+        );
+    }
+
+    #[test]
+    fn whole_numbers_are_shown_as_such_and_small_rates_by_their_exponent() {
+        let shown = [128.0, 1.0, 0.0, -3.0, 7e-4, 0.95, 2.5, 1e12].map(setting);
+        assert_eq!(
+            shown,
+            ["128", "1", "0", "-3", "7.000e-4", "9.500e-1", "2.500e0", "1.000e12"]
         );
     }
 

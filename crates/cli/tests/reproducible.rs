@@ -255,7 +255,7 @@ fn several_seeds_give_the_same_policies_in_one_thread_and_in_two() {
 fn every_scheduler_of_both_presets_repeats_itself_and_differs_by_seed() {
     let place = Place::new();
     for preset in ["default", "paper"] {
-        for scheduler in ["epgt", "fixed", "random", "bandit", "dqn"] {
+        for scheduler in ["epgt", "fixed", "random", "bandit", "dqn", "lrrl", "ultho"] {
             let train = |name: &str, seed: &str| {
                 let name = format!("{preset}-{scheduler}-{name}");
                 let choices = ["--preset", preset, "--scheduler", scheduler];

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use epgt_hyper::{ActionValues, Choice, Decision, Hold, HyperSpace, Neighbour, Scheduler};
+use epgt_hyper::{Choice, Decision, Hold, HyperSpace, Neighbour, Scheduler};
 use epgt_train::artifact::ArtifactError;
 use epgt_train::table::{CsvTable, read_csv};
 use epgt_train::{CONFIG, Config};
@@ -39,11 +39,12 @@ impl RunLog {
             };
             format!("{} is not a run directory: {reason}", directory.display())
         })?;
-        let config = Config::read_toml(&text)
+        let mut config = Config::read_toml(&text)
             .and_then(|assignments| Config::build(&assignments))
             .map_err(|error| format!("{}: {error}", path.display()))?;
         let (space, _) = config.hyper_space()?;
         let options = groups(&config, &space).iter().sum();
+        config.hyper.action_values = config.run.scheduler.action_values(config.hyper.action_values);
         let path = directory.join(DECISIONS);
         let table = read_csv(&path).map_err(|error| error.to_string())?;
         let decisions =
@@ -109,10 +110,7 @@ impl RunLog {
 
 /// Numbers of options that are valued apart: all joint hyper-actions, or the values of each hyperparameter.
 pub fn groups(config: &Config, space: &HyperSpace) -> Vec<usize> {
-    match config.hyper.action_values {
-        ActionValues::Joint => vec![space.len()],
-        ActionValues::Factored => space.axes().iter().map(|axis| axis.values.len()).collect(),
-    }
+    config.run.scheduler.groups(config.hyper.action_values, space)
 }
 
 /// The rows of `decisions.csv`; `options` is how many Q values a row may have; the error says what is wrong and where.
@@ -193,10 +191,10 @@ fn decisions(table: &CsvTable, space: &HyperSpace, options: usize) -> Result<Vec
 }
 
 fn choice(name: &str) -> Result<Choice, String> {
-    [Choice::Fixed, Choice::Random, Choice::Greedy]
+    [Choice::Fixed, Choice::Random, Choice::Greedy, Choice::Own]
         .into_iter()
         .find(|choice| choice.name() == name)
-        .ok_or_else(|| format!("has the choice '{name}', which is none of fixed, random and greedy"))
+        .ok_or_else(|| format!("has the choice '{name}', which is none of fixed, random, greedy and own"))
 }
 
 /// The joint hyper-action of these values.

@@ -59,6 +59,9 @@ fn seen(log: &RunLog, decision: &Decision) -> String {
         Scheduler::Bandit => {
             Some("nothing of the moment: the scheduler `bandit` knows only what each choice earned so far")
         }
+        Scheduler::Lrrl | Scheduler::Ultho => {
+            Some("nothing of the moment: it knows only what followed its choices so far")
+        }
         _ if decision.norms.0.is_nan() => Some("nothing: it had decided to explore before looking"),
         _ => None,
     };
@@ -112,9 +115,10 @@ struct Candidate {
 fn expected(log: &RunLog, position: usize) -> String {
     let decision = &log.decisions[position];
     let (space, axes) = (&log.space, log.space.axes());
-    let local = log.config.hyper.moves == Moves::Local;
+    let local = log.config.hyper.moves == Moves::Local && decision.choice != Choice::Own;
     let before = before(log, position);
     let mut text = String::new();
+    let of = measure(log.config.run.scheduler);
     if decision.q.is_empty() {
         return text;
     }
@@ -126,7 +130,7 @@ fn expected(log: &RunLog, position: usize) -> String {
             chosen: action == decision.action,
         });
         let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
-        text += "\nWhat it expected of each choice (Q)\n";
+        let _ = writeln!(text, "\nWhat it expected of each choice ({of})");
         text += &table(&names, options.collect());
     } else {
         let mut q = decision.q.as_slice();
@@ -139,12 +143,28 @@ fn expected(log: &RunLog, position: usize) -> String {
                 within_reach: !local || index.abs_diff(here) <= 1,
                 chosen: index == chosen,
             });
-            let _ = writeln!(text, "\nWhat it expected of each {} (Q)", axis.name);
+            let _ = writeln!(text, "\nWhat it expected of each {} ({of})", axis.name);
             text += &table(&[&axis.name], options.collect());
             q = rest;
         }
+        if !q.is_empty() {
+            let _ = writeln!(text, "\nWhat it expected of moving each hyperparameter ({of})");
+            let show = column(q.iter().map(|&bound| f64::from(bound)));
+            for (axis, &bound) in axes.iter().zip(q) {
+                let _ = writeln!(text, "  {}: {}", axis.name, show(f64::from(bound)));
+            }
+        }
     }
     text
+}
+
+/// What the numbers in a table of Q are.
+fn measure(scheduler: Scheduler) -> &'static str {
+    match scheduler {
+        Scheduler::Lrrl => "Q: its probability",
+        Scheduler::Ultho => "Q: upper confidence bound, - where not tried yet",
+        _ => "Q",
+    }
 }
 
 fn table(names: &[&str], mut options: Vec<Candidate>) -> String {
@@ -240,6 +260,8 @@ fn chosen(log: &RunLog, position: usize) -> String {
         Choice::Random => format!("drawn at random from {reach}"),
         Choice::Greedy if tied(log, decision, before) => format!("drawn from several with the highest Q of {reach}"),
         Choice::Greedy => format!("its Q is the highest of {reach}"),
+        Choice::Own if log.config.run.scheduler == Scheduler::Lrrl => "drawn by these probabilities".to_string(),
+        Choice::Own => "the highest bound among hyperparameters, then among its values; the others stay".to_string(),
     };
     format!("\nWhat it chose\n  {}: {why}\n", assignment(log, &decision.values))
 }
@@ -278,6 +300,9 @@ fn came_of_it(log: &RunLog, decision: &Decision) -> String {
     let _ = writeln!(text, "{line}");
     if decision.choice == Choice::Fixed {
         text += "  (of the first update phase; a constant is not scored again)\n";
+        return text;
+    }
+    if decision.choice == Choice::Own {
         return text;
     }
     let earned = f64::from(decision.hyper_return);

@@ -56,9 +56,12 @@ pub fn text(log: &RunLog) -> String {
     let latest = log
         .decisions
         .iter()
-        .rposition(|decision| decision.choice == Choice::Greedy);
+        .rposition(|decision| matches!(decision.choice, Choice::Greedy | Choice::Own));
     if let Some(position) = latest {
-        text += "\nThe latest decision that was not random\n\n";
+        text += match log.decisions[position].choice {
+            Choice::Own => "\nThe latest decision\n\n",
+            _ => "\nThe latest decision that was not random\n\n",
+        };
         text += &moment::text(log, position, None);
         text += "\nAny other: epgt explain DIR --update N\n";
     }
@@ -76,6 +79,10 @@ fn what_it_does(scheduler: Scheduler) -> &'static str {
         Scheduler::Dqn => {
             "takes the choice that a network, trained on earlier decisions, rates best in the present moment"
         }
+        Scheduler::Lrrl => "draws a learning rate by probabilities that follow how much better the returns became",
+        Scheduler::Ultho => {
+            "moves one hyperparameter at a time: the one, and its value, of the highest upper confidence bound of recent returns"
+        }
     }
 }
 
@@ -88,6 +95,16 @@ fn how_often(log: &RunLog) -> String {
         .filter(|decision| decision.choice == Choice::Greedy)
         .count();
     let share = |count: usize| 100.0 * count as f64 / all as f64;
+    let own = log.decisions.iter().all(|decision| decision.choice == Choice::Own);
+    let kinds = match own {
+        true => "all by its own rule".to_string(),
+        false => format!(
+            "{greedy} greedy ({:.0}%), {} random ({:.0}%)",
+            share(greedy),
+            all - greedy,
+            share(all - greedy)
+        ),
+    };
     let hold = match hyper.hold {
         Hold::Updates(1) => "one for every update".to_string(),
         Hold::Updates(updates) => format!("each kept for {updates} updates"),
@@ -107,13 +124,15 @@ fn how_often(log: &RunLog) -> String {
         Transform::Improvement => "the outcome's change since the update phase before",
         Transform::Detrended => "the outcome's distance from its recent trend",
     };
+    let learned = match log.config.run.scheduler {
+        Scheduler::Lrrl => "Learned: how far the outcome lies above the mean of those before".to_string(),
+        Scheduler::Ultho => "Learned: that outcome as it is".to_string(),
+        _ => format!("Hyper-return, which is learned: {transform}"),
+    };
     format!(
-        "\n{}, {hold}: {greedy} greedy ({:.0}%), {} random ({:.0}%).\n\
-         Outcome of an update phase: {outcome} {window}.\nHyper-return, which is learned: {transform}.\n",
+        "\n{}, {hold}: {kinds}.\n\
+         Outcome of an update phase: {outcome} {window}.\n{learned}.\n",
         counted(all, "decision", "decisions"),
-        share(greedy),
-        all - greedy,
-        share(all - greedy)
     )
 }
 

@@ -23,7 +23,9 @@ impl Config {
             axes.push(axis);
             indices.push(index);
         }
-        Ok((HyperSpace::new(axes, self.hyper.max_actions)?, indices))
+        let space = HyperSpace::new(axes, self.hyper.max_actions)?;
+        self.run.scheduler.check(&space)?;
+        Ok((space, indices))
     }
 
     /// Environment steps of one rollout.
