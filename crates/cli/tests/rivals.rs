@@ -31,7 +31,7 @@ fn lrrl_logs_the_probabilities_it_draws_by_and_explains_them() {
         "--scheduler",
         "lrrl",
         "--tune",
-        "learning_rate=paper:5",
+        "learning_rate=paper:7",
     ];
     let run = place.train("run", &[SHAPE, &choices].concat());
     assert!(column(&run, "choice").iter().all(|choice| choice == "own"));
@@ -83,7 +83,7 @@ fn lrrl_refuses_to_schedule_anything_but_the_learning_rate() {
         "--tune",
         "learning_rate=paper:3,ent_coef=0:0.01",
     ]);
-    assert_eq!(ended.code, Some(2), "{ended:?}");
+    assert_eq!(ended.code, Some(1), "{ended:?}");
     assert!(
         ended
             .stderr
@@ -96,7 +96,7 @@ fn lrrl_refuses_to_schedule_anything_but_the_learning_rate() {
 #[test]
 fn runs_that_were_killed_resume_to_the_same_policy() {
     let place = Place::new();
-    let steps = ["--steps", "600000", "--set", "checkpoint_interval=10000"];
+    let steps = ["--steps", "200000", "--set", "checkpoint_interval=5000"];
     let cases = [
         ("lrrl", "learning_rate=paper:5"),
         ("ultho", "learning_rate=paper:5,ent_coef=0:0.01"),
@@ -106,19 +106,20 @@ fn runs_that_were_killed_resume_to_the_same_policy() {
         let whole = place.train(&format!("{scheduler}-whole"), &choices);
         let name = format!("{scheduler}-killed");
         let start = [&["train", "CartPole-v1", "--quiet", "--out", &name], &choices[..]].concat();
+        let resume = ["train", "--quiet", "--resume", &name];
         let mut kills = 0;
-        while !place.path(&name).join("result.json").exists() {
-            let begun = place.path(&name).join("checkpoint").exists();
-            let resume = ["train", "--quiet", "--resume", &name];
-            let mut child = place
-                .command(if begun { &resume } else { &start })
-                .spawn()
-                .expect("the program starts");
+        loop {
+            let begun = place.path(&name).join("config.toml").exists();
+            let mut command = place.command(if begun { &resume } else { &start });
+            let mut child = command.spawn().expect("the program starts");
             std::thread::sleep(Duration::from_millis(40 * (kills + 1)));
-            let over = child.try_wait().expect("a child").is_some();
-            child.kill().expect("a child");
+            if let Some(status) = child.try_wait().expect("a child") {
+                assert!(status.success(), "{scheduler} ended with {status}");
+                break;
+            }
+            child.kill().expect("a living child");
             child.wait().expect("the program ends");
-            kills += u64::from(!over);
+            kills += 1;
         }
         assert!(kills > 1, "{scheduler} was killed {kills} times");
         assert_same_run(&whole, &place.path(&name));

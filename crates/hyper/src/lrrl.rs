@@ -31,7 +31,7 @@ use crate::settings::HyperSettings;
 ///     lrrl.close(outcome);
 /// }
 /// lrrl.read(&mut p);
-/// assert!(p[1] > 0.6 && (p[0] + p[1] - 1.0).abs() < 1e-6);
+/// assert!(p[1] > p[0] && (p[0] + p[1] - 1.0).abs() < 1e-6);
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lrrl {

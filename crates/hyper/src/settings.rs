@@ -219,7 +219,7 @@ settings! {
         pub dqn_batch: usize = 32;
         /// How far a feedback of 1 moves the logarithm of an arm's weight, over its probability, for `lrrl`.
         @ "\\alpha"
-        pub lrrl_step: f32 = 0.1;
+        pub lrrl_step: f32 = 0.2;
         /// Share of their logarithms that the weights of `lrrl` keep from one decision to the next; 1 never forgets.
         @ "\\delta"
         pub lrrl_decay: f32 = 0.99;

@@ -84,8 +84,12 @@ fn on_arms_that_stay_the_same_the_regret_grows_ever_slower_and_far_below_that_of
             assert!(early + late < 350.0, "{scheduler:?} loses {early} + {late}");
             (first, second) = (first + early, second + late);
         }
-        eprintln!("{scheduler:?} {first} {second}");
-        assert!(second < 0.75 * first, "{scheduler:?} loses {first}, then {second}");
+        // The share of its choices that lrrl spreads evenly, a tenth, costs it as much at the end as at the start.
+        let even = if scheduler == Scheduler::Lrrl { 8.0 * 50.0 } else { 0.0 };
+        assert!(
+            second - even < 0.7 * (first - even),
+            "{scheduler:?} loses {first}, then {second}"
+        );
     }
 }
 
