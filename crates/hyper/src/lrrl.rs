@@ -7,9 +7,10 @@
 //! 2. weights, in logarithms: w(k) = `lrrl_decay` w(k), and w(k_n) += `lrrl_step` f_n / p_n(k_n) for the arm that was drawn;
 //! 3. probabilities: p(k) = (1 - gamma) e^w(k) / sum e^w + gamma / K, with gamma = `lrrl_exploration`.
 //!
-//! The paper's outline is taken as it is: arms, feedback by improvement, fading exponential weights. Where it leaves room, this is
-//! plain Exp3: the division by p_n, which makes the estimates unbiased, and the share gamma, without which a probability can
-//! vanish. Exp3 wants feedback within [-1, 1] and returns come in any unit, so f_n is divided by the largest |f| so far.
+//! The outline is the paper's: learning rates as arms, improvement of the returns as feedback, exponential weights that fade. The
+//! details are not claimed to be: the weights are those of plain Exp3, with the division by p_n, which makes the estimates
+//! unbiased, and the share gamma, without which a probability can vanish. Exp3 wants feedback within [-1, 1] and returns come in any
+//! unit, so f_n is divided by the largest |f| so far.
 
 use std::collections::VecDeque;
 

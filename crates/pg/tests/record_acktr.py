@@ -11,14 +11,28 @@ import numpy
 import torch
 from torch.distributions import Categorical, Independent, Normal
 
-from record_torch import gae, networks, random_rollout, single, write
+from record_torch import gae, random_rollout, single, write
 
 
 def flat(tensors):
     return {name: tensor.detach().flatten().tolist() for name, tensor in tensors.items()}
 
 
-def record(discrete, normalize):
+def random_parameters(shapes, log_std):
+    """`shapes`: the widths of each network's layers. A network ends in a linear layer, but for the trunk."""
+    params = {}
+    for net, sizes in shapes.items():
+        for i, (inputs, outputs) in enumerate(zip(sizes, sizes[1:])):
+            params[f"{net}.{i}.weight"] = single(torch.randn(outputs, inputs) / 2)
+            params[f"{net}.{i}.bias"] = single(torch.randn(outputs) / 2)
+    if log_std:
+        params["policy.log_std"] = single(torch.randn(log_std) / 2)
+    for p in params.values():
+        p.requires_grad_()
+    return params
+
+
+def record(discrete, normalize, shared=False):
     t, n, obs, act, hidden = 6, 4, 3, 2, [7, 5]
     fixed = dict(
         gamma=0.97, gae_lambda=0.9, ent_coef=0.02, vf_coef=0.4, vf_fisher_coef=1.7, momentum=0.8, stats_decay=0.9,
@@ -31,23 +45,28 @@ def record(discrete, normalize):
         dict(learning_rate=0.25, kl_clip=0.002, damping=0.01, max_grad_norm=0),
         dict(learning_rate=0.001, kl_clip=10.0, damping=0.03, max_grad_norm=0),
         dict(learning_rate=0.25, kl_clip=0.001, damping=0.02, max_grad_norm=100),
-        dict(learning_rate=0.5, kl_clip=0.003, damping=0.01, max_grad_norm=0.1),
+        dict(learning_rate=1.0, kl_clip=0.003, damping=0.01, max_grad_norm=0.1),
     ]
-    params, _ = networks(obs, act, hidden, discrete)
+    if shared:
+        shapes = dict(trunk=[obs, *hidden], policy=[hidden[-1], act], value=[hidden[-1], 1])
+    else:
+        shapes = dict(policy=[obs, *hidden, act], value=[obs, *hidden, 1])
+    params = random_parameters(shapes, 0 if discrete else act)
     start = flat(params)
-    layers = [f"{net}.{i}" for net in ("policy", "value") for i in range(len(hidden) + 1)]
+    layers = [f"{net}.{i}" for net, sizes in shapes.items() for i in range(len(sizes) - 1)]
     draws = numpy.random.default_rng(7)
     moments = {name: [0.0, 0.0] for name in layers}
     mass, inverted_at, frozen = 0.0, None, None
     momenta = {}
 
     def network(net, x, inputs, pre_activations):
-        for i in range(len(hidden) + 1):
+        count = len(shapes[net]) - 1
+        for i in range(count):
             name = f"{net}.{i}"
             inputs[name] = torch.cat([x, torch.ones(len(x), 1)], dim=1).detach()
             x = x @ params[f"{name}.weight"].T + params[f"{name}.bias"]
             pre_activations[name] = x
-            if i < len(hidden):
+            if net == "trunk" or i < count - 1:
                 x = torch.tanh(x)
         return x
 
@@ -61,8 +80,9 @@ def record(discrete, normalize):
         taken = r["actions"].reshape(batch, -1)
         taken = taken[:, 0].long() if discrete else taken
         inputs, pre_activations = {}, {}
-        outputs = network("policy", rows, inputs, pre_activations)
-        values = network("value", rows, inputs, pre_activations)[:, 0]
+        features = network("trunk", rows, inputs, pre_activations) if shared else rows
+        outputs = network("policy", features, inputs, pre_activations)
+        values = network("value", features, inputs, pre_activations)[:, 0]
         if discrete:
             policy = Categorical(logits=outputs)
         else:
@@ -130,11 +150,13 @@ def record(discrete, normalize):
             parameters=flat(params),
         ))
     return dict(
-        discrete=discrete, steps=t, n=n, observation=obs, action=act, hidden=hidden, settings=fixed, start=start,
+        discrete=discrete, shared=shared, steps=t, n=n, observation=obs, action=act, hidden=hidden, settings=fixed, start=start,
         fisher_seed=7, updates=updates,
     )
 
 
 if __name__ == "__main__":
     torch.manual_seed(6)
-    write("acktr.json", dict(discrete=record(True, False), continuous=record(False, True)))
+    write("acktr.json", dict(
+        discrete=record(True, False), continuous=record(False, True), shared=record(False, False, shared=True),
+    ))
