@@ -54,7 +54,8 @@ impl Display {
             finished: vec![false; directories.len()],
             shown: vec![Instant::now(); directories.len()],
             drawn: 0,
-            learns: !matches!(config.run.scheduler, Scheduler::Fixed | Scheduler::Random),
+            learns: !matches!(config.run.scheduler, Scheduler::Fixed | Scheduler::Random)
+                && !config.run.scheduler.is_rule(),
         }
     }
 
@@ -68,6 +69,7 @@ impl Display {
         let tuned = config.tune.iter().map(|(name, grid)| format!("{name} ({grid})"));
         let scheduled = match run.scheduler {
             Scheduler::Fixed => ".".to_string(),
+            rule if rule.is_rule() => format!(": {}.", tuned.collect::<Vec<_>>().join(", ")),
             _ => format!(": {}; |A| = {size}.", tuned.collect::<Vec<_>>().join(", ")),
         };
         let schedules = match config.schedule_sentence() {

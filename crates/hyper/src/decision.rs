@@ -13,6 +13,8 @@ pub enum Choice {
     Random,
     /// The best by the agent's values.
     Greedy,
+    /// Left by the rule inside of the method's update.
+    Rule,
 }
 
 impl Choice {
@@ -22,6 +24,7 @@ impl Choice {
             Self::Fixed => "fixed",
             Self::Random => "random",
             Self::Greedy => "greedy",
+            Self::Rule => "rule",
         }
     }
 }

@@ -15,6 +15,23 @@ choice! {
         Bandit = "bandit",
         /// Deep Q-learning on the same hyper-state, hyper-action and hyper-reward.
         Dqn = "dqn",
+        /// Not the hyper-agent but the update itself: it tries many candidates and takes the best by its own estimate.
+        Hoof = "hoof",
+        /// Not the hyper-agent but the update itself: it follows the gradient of the next rollout's objective.
+        MetaGradient = "meta-gradient",
+    }
+}
+
+impl Scheduler {
+    /// Whether the method's update changes the hyperparameters from inside, by a rule of its own; the hyper-agent then only keeps
+    /// and logs them, and the grids give no more than bounds.
+    ///
+    /// ```
+    /// use epgt_hyper::Scheduler;
+    /// assert!(Scheduler::Hoof.is_rule() && !Scheduler::Epgt.is_rule());
+    /// ```
+    pub fn is_rule(self) -> bool {
+        matches!(self, Self::Hoof | Self::MetaGradient)
     }
 }
 

@@ -56,6 +56,9 @@ fn seen(log: &RunLog, decision: &Decision) -> String {
     let nothing = match log.config.run.scheduler {
         Scheduler::Fixed => Some("nothing: the scheduler `fixed` does not look"),
         Scheduler::Random => Some("nothing: the scheduler `random` does not look"),
+        Scheduler::Hoof | Scheduler::MetaGradient => {
+            Some("nothing from outside: the rule is part of the update and works on its gradient")
+        }
         Scheduler::Bandit => {
             Some("nothing of the moment: the scheduler `bandit` knows only what each choice earned so far")
         }
@@ -240,6 +243,7 @@ fn chosen(log: &RunLog, position: usize) -> String {
         Choice::Random => format!("drawn at random from {reach}"),
         Choice::Greedy if tied(log, decision, before) => format!("drawn from several with the highest Q of {reach}"),
         Choice::Greedy => format!("its Q is the highest of {reach}"),
+        Choice::Rule => "left by the rule inside of the update".to_string(),
     };
     format!("\nWhat it chose\n  {}: {why}\n", assignment(log, &decision.values))
 }
@@ -278,6 +282,10 @@ fn came_of_it(log: &RunLog, decision: &Decision) -> String {
     let _ = writeln!(text, "{line}");
     if decision.choice == Choice::Fixed {
         text += "  (of the first update phase; a constant is not scored again)\n";
+        return text;
+    }
+    if decision.choice == Choice::Rule {
+        text += "  (the rule does not look at it)\n";
         return text;
     }
     let earned = f64::from(decision.hyper_return);
