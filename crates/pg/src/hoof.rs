@@ -303,8 +303,7 @@ impl Hoof {
         let old = (&self.outputs[..], &self.log_std[..]);
         agent.distribution.kl(old, new, &mut self.divergences);
         let divergence = self.divergences.iter().copied().map(f64::from).sum::<f64>() / self.divergences.len() as f64;
-        // Written so that a NaN is rejected as well.
-        if !(divergence <= self.settings.max_kl) {
+        if divergence.is_nan() || divergence > self.settings.max_kl {
             return None;
         }
         agent.distribution.evaluate(

@@ -288,7 +288,7 @@ fn scale(numbers: &mut [f32], factor: f32) {
 /// `d(c g) = c dg - c g (g . dg) / (|g| (|g| + 1e-6))`.
 fn clip_slope(slope: &mut [f32], clipped: &[f32], norm: f32, max_norm: f32) {
     let factor = max_norm / (norm + 1e-6);
-    if !(factor < 1.0) {
+    if factor >= 1.0 {
         return;
     }
     let along = dot(clipped, slope) / (factor * norm * (norm + 1e-6));

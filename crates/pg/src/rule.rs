@@ -124,9 +124,7 @@ impl Rule {
                 let rng = Pcg64::for_purpose(seed, "hoof", 0);
                 Self::Hoof(Box::new(Hoof::new(hoof.clone(), a2c, tuned, rng)))
             }
-            RuleSettings::MetaGradient(meta) => {
-                Self::MetaGradient(Box::new(MetaGradient::new(meta.clone(), a2c, tuned)))
-            }
+            RuleSettings::MetaGradient(meta) => Self::MetaGradient(Box::new(MetaGradient::new(*meta, a2c, tuned))),
         })
     }
 
