@@ -49,7 +49,7 @@ epgt_settings::settings! {
         pub grow: f64 = 1.25;
         /// Whether what an environment earned is its discounted return with the value of where it was cut, instead of the sum of
         /// the rewards of its T steps. Trap: where every step has the same reward, such as in CartPole, the sum says nothing, and
-        /// the first candidate that is not rejected is taken.
+        /// whichever candidate is not rejected may be taken.
         pub bootstrap: bool = false;
     }
 }
