@@ -56,7 +56,7 @@ pub struct TrainArgs {
     /// The policy-gradient method: a2c, ppo, acktr [default: what suits the task]
     #[arg(long)]
     pub algo: Option<String>,
-    /// Who schedules the hyperparameters: epgt, fixed, random, bandit, dqn
+    /// Who schedules the hyperparameters: epgt, fixed, random, bandit, dqn, hoof, meta-gradient
     #[arg(long)]
     pub scheduler: Option<String>,
     /// The hyper-agent's settings to start from: default (best evidence) or paper (exactly the paper)

@@ -71,6 +71,7 @@ impl Display {
         let tuned = config.tune.iter().map(|(name, grid)| format!("{name} ({grid})"));
         let scheduled = match run.scheduler {
             Scheduler::Fixed => ".".to_string(),
+            rule if rule.is_rule() => format!(": {}.", tuned.collect::<Vec<_>>().join(", ")),
             _ => format!(": {}; |A| = {size}.", tuned.collect::<Vec<_>>().join(", ")),
         };
         let schedules = match config.schedule_sentence() {

@@ -44,6 +44,36 @@ const ACKTR: &[&str] = &[
     "checkpoint_interval=2000",
 ];
 
+/// HOOF with other hyperparameters beside the rate.
+const HOOF: &[&str] = &[
+    "--algo",
+    "a2c",
+    "--scheduler",
+    "hoof",
+    "--steps",
+    "60000",
+    "--tune",
+    "learning_rate=paper:7,ent_coef=0:0.02",
+    "--set",
+    "hoof.rate_candidates=20",
+    "--set",
+    "checkpoint_interval=2000",
+];
+
+/// Meta-gradients of all that they know.
+const META_GRADIENT: &[&str] = &[
+    "--algo",
+    "a2c",
+    "--scheduler",
+    "meta-gradient",
+    "--steps",
+    "200000",
+    "--tune",
+    "learning_rate=paper:7,gamma=0.9:0.999,gae_lambda=0.8:0.99",
+    "--set",
+    "checkpoint_interval=4000",
+];
+
 /// The number after `n` in a sequence that looks random (splitmix64), as a share of 1.
 fn share(n: u64) -> f64 {
     let mut x = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -148,6 +178,16 @@ fn ppo_killed_twenty_times_resumes_to_the_same_policy() {
 #[test]
 fn acktr_killed_twenty_times_resumes_to_the_same_policy() {
     killed_twenty_times(ACKTR);
+}
+
+#[test]
+fn hoof_killed_twenty_times_resumes_to_the_same_policy() {
+    killed_twenty_times(HOOF);
+}
+
+#[test]
+fn meta_gradients_killed_twenty_times_resume_to_the_same_policy() {
+    killed_twenty_times(META_GRADIENT);
 }
 
 /// Settings of a short run on a simulator's task.
@@ -255,7 +295,17 @@ fn several_seeds_give_the_same_policies_in_one_thread_and_in_two() {
 fn every_scheduler_of_both_presets_repeats_itself_and_differs_by_seed() {
     let place = Place::new();
     for preset in ["default", "paper"] {
-        for scheduler in ["epgt", "fixed", "random", "bandit", "dqn", "lrrl", "ultho"] {
+        for scheduler in [
+            "epgt",
+            "fixed",
+            "random",
+            "bandit",
+            "dqn",
+            "lrrl",
+            "ultho",
+            "hoof",
+            "meta-gradient",
+        ] {
             let train = |name: &str, seed: &str| {
                 let name = format!("{preset}-{scheduler}-{name}");
                 let choices = ["--preset", preset, "--scheduler", scheduler];

@@ -81,6 +81,8 @@ pub struct HyperAgent {
     /// Numbers of options that are valued apart ([`Scheduler::groups`]).
     groups: Vec<usize>,
     decides_once_per_rollout: bool,
+    /// Whether the method's update decides, and this agent only keeps its values ([`HyperAgent::adopt`]).
+    by_rule: bool,
     /// Q of every option, group after group.
     q: Vec<f32>,
     state: AgentState,
@@ -143,6 +145,7 @@ impl HyperAgent {
             q: vec![0.0; groups.iter().sum()],
             groups,
             decides_once_per_rollout: plan.decides_once_per_rollout,
+            by_rule: scheduler.is_rule(),
             mind,
             state: AgentState {
                 rng: Pcg64::for_purpose(seed, "hyper-agent", 0),
@@ -182,6 +185,7 @@ impl HyperAgent {
         if decides {
             self.decide(context);
             self.state.hold_left = match (&self.mind, self.settings.hold) {
+                _ if self.by_rule => 1,
                 (Mind::Fixed, _) | (_, Hold::Phase) => u64::MAX,
                 (_, Hold::Updates(updates)) => updates,
             };
@@ -194,6 +198,15 @@ impl HyperAgent {
         &self.state.values
     }
 
+    /// After an update whose rule decided: takes over the values that were in force, for the log and the next update.
+    pub fn adopt(&mut self, values: impl Iterator<Item = f64>) {
+        self.state.values.clear();
+        self.state.values.extend(values);
+        if let Some(decision) = self.state.pending.last_mut() {
+            decision.values.clone_from(&self.state.values);
+        }
+    }
+
     /// After an environment phase: what the rollout earned. Closes the update phase when it is complete, and then every
     /// decision of the phase gets its hyper-return.
     pub fn reward(&mut self, outcome: &Outcome) {
@@ -201,8 +214,8 @@ impl HyperAgent {
         state.first_after_rollout = true;
         state.credit.add(outcome);
         let complete = match self.settings.hold {
-            Hold::Updates(updates) => self.settings.update_phase.max(updates),
-            Hold::Phase => self.settings.update_phase,
+            Hold::Updates(updates) if !self.by_rule => self.settings.update_phase.max(updates),
+            _ => self.settings.update_phase,
         };
         // The very first rollout comes before any update: it is what the first phase improves on.
         if state.updates_in_phase > 0 && state.updates_in_phase < complete {
@@ -220,7 +233,7 @@ impl HyperAgent {
             decision.outcome = verdict.outcome;
             decision.hyper_return = verdict.hyper_return;
             decision.improvement = verdict.improvement;
-            if decision.choice != Choice::Fixed {
+            if !matches!(decision.choice, Choice::Fixed | Choice::Rule) {
                 self.state
                     .signal
                     .record(&self.space, decision.action, verdict.improvement);
@@ -294,6 +307,7 @@ impl HyperAgent {
         };
         let written = (number + 1).is_multiple_of(self.settings.write_interval);
         let choice = match &self.mind {
+            _ if self.by_rule => Choice::Rule,
             Mind::Fixed => Choice::Fixed,
             Mind::Random => Choice::Random,
             mind if mind.chooses() => Choice::Own,
@@ -304,7 +318,7 @@ impl HyperAgent {
         let key = self
             .mind
             .look(context, greedy, written, self.settings.neighbours, &mut self.q);
-        if choice != Choice::Fixed {
+        if !matches!(choice, Choice::Fixed | Choice::Rule) {
             self.state.action = match choice {
                 Choice::Greedy => best_action(
                     &self.space,

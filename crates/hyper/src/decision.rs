@@ -15,6 +15,8 @@ pub enum Choice {
     Greedy,
     /// By the scheduler's own rule: `lrrl` draws by its probabilities, `ultho` takes the highest confidence bound.
     Own,
+    /// Left by the rule inside of the method's update.
+    Rule,
 }
 
 impl Choice {
@@ -25,6 +27,7 @@ impl Choice {
             Self::Random => "random",
             Self::Greedy => "greedy",
             Self::Own => "own",
+            Self::Rule => "rule",
         }
     }
 }

@@ -63,7 +63,7 @@ impl Mind {
         seed: u64,
     ) -> Self {
         match scheduler {
-            Scheduler::Fixed => Self::Fixed,
+            Scheduler::Fixed | Scheduler::Hoof | Scheduler::MetaGradient => Self::Fixed,
             Scheduler::Random => Self::Random,
             Scheduler::Bandit => Self::Bandit(groups.iter().map(|&size| Bandit::new(size)).collect()),
             Scheduler::Epgt => {

@@ -1,9 +1,20 @@
-//! What a scheduler asks of the hyper-space.
+//! What is true of a scheduler by its name: where it works, and what it asks of the hyper-space.
 
 use crate::settings::{ActionValues, Scheduler};
 use crate::space::HyperSpace;
 
 impl Scheduler {
+    /// Whether the method's update changes the hyperparameters from inside, by a rule of its own; the hyper-agent then only keeps
+    /// and logs them, and the grids give no more than bounds.
+    ///
+    /// ```
+    /// use epgt_hyper::Scheduler;
+    /// assert!(Scheduler::Hoof.is_rule() && !Scheduler::Epgt.is_rule());
+    /// ```
+    pub fn is_rule(self) -> bool {
+        matches!(self, Self::Hoof | Self::MetaGradient)
+    }
+
     /// What has a value of its own: as asked, except that `lrrl` knows joint arms only, and `ultho` the values of each
     /// hyperparameter.
     ///

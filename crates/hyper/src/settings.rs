@@ -19,6 +19,10 @@ choice! {
         Lrrl = "lrrl",
         /// A bandit by upper confidence bounds: first over hyperparameters, then over the values of one (ULTHO, 2025).
         Ultho = "ultho",
+        /// Not the hyper-agent but the update itself: it tries many candidates and takes the best by its own estimate.
+        Hoof = "hoof",
+        /// Not the hyper-agent but the update itself: it follows the gradient of the next rollout's objective.
+        MetaGradient = "meta-gradient",
     }
 }
 

@@ -96,6 +96,34 @@ impl RmsProp {
             },
         );
     }
+
+    /// Divides `vector` by what the next [`step`](Self::step) with these gradients would divide them by, sqrt(v) + epsilon, and
+    /// changes nothing. With the gradients themselves as the vector this is what that step would subtract at a rate of 1.
+    ///
+    /// ```
+    /// let rms = epgt_nn::RmsProp::new(1, 0.99, 1e-5);
+    /// let mut direction = [0.0];
+    /// rms.precondition(&[0.5], &[0.5], &mut direction);
+    /// assert!((direction[0] - 10.0).abs() < 0.01);
+    /// ```
+    ///
+    /// # Panics
+    /// If the slices are not as long as the state.
+    pub fn precondition(&self, gradients: &[f32], vector: &[f32], into: &mut [f32]) {
+        check(into, gradients, self.square.len());
+        check(into, vector, self.square.len());
+        let (decay, rest, epsilon) = (self.decay, 1.0 - self.decay, self.epsilon);
+        let square = &self.square[..];
+        Arch::new().dispatch(
+            #[inline(always)]
+            || {
+                let rows = into.iter_mut().zip(vector).zip(gradients).zip(square);
+                for (((out, &x), &g), &v) in rows {
+                    *out = x / (decay.mul_add(v, rest * g * g).sqrt() + epsilon);
+                }
+            },
+        );
+    }
 }
 
 /// Adam (Kingma and Ba, 2015): m and v are running means of g and g^2, freed of their bias towards 0 by

@@ -8,6 +8,9 @@
 //! 4. one backward pass, the gradient clipped to `max_grad_norm` as a whole;
 //! 5. one RMSprop step.
 //!
+//! A [`Rule`], where there is one, picks the settings of 1 to 5 from inside: [`Hoof`](crate::Hoof) tries many of them after 4,
+//! [`MetaGradient`](crate::MetaGradient) learns from the rollout before 1.
+//!
 //! Details that matter, all as in Stable-Baselines3: the epsilon of RMSprop is added outside the root; advantages are not
 //! normalised; losses are means over the batch; the value loss has no factor 1/2; actions are kept as drawn and only clipped on
 //! the way into the environment; time limits are bootstrapped through. A gradient that is not finite never reaches the
@@ -19,7 +22,7 @@ use crate::hyperparameter::{
     ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable, VF_COEF, schedulable,
 };
 use crate::update::{self, Workspace, finite};
-use crate::{ActorCritic, Hyperparameter, NotFinite, Rollout, Schedule, UpdateStats, losses};
+use crate::{ActorCritic, Hyperparameter, NotFinite, Rollout, Rule, Schedule, UpdateStats, losses};
 
 epgt_settings::settings! {
     /// Settings of A2C, in Stable-Baselines3's words.
@@ -104,7 +107,7 @@ impl A2cSettings {
 
 /// A2C: its current settings and the optimiser's state. See the crate's documentation for an example.
 ///
-/// A checkpoint keeps `optimiser`; the scheduled settings are the hyper-agent's, and everything else is recomputed.
+/// A checkpoint keeps `optimiser` and `rule`; the scheduled settings are the hyper-agent's, and everything else is recomputed.
 #[derive(Clone)]
 pub struct A2c {
     /// Current settings; the schedulable ones take effect at the next update.
@@ -113,6 +116,8 @@ pub struct A2c {
     pub remaining: f64,
     /// RMSprop's running means.
     pub optimiser: RmsProp,
+    /// What changes the settings from inside of the update, if anything does.
+    pub rule: Option<Rule>,
     work: Workspace,
 }
 
@@ -128,6 +133,7 @@ impl A2c {
             settings,
             remaining: 1.0,
             optimiser,
+            rule: None,
             work: Workspace::default(),
         }
     }
@@ -141,20 +147,43 @@ impl A2c {
     ///
     /// Afterwards `agent.params` holds the clipped gradient of this update, and the rollout its advantages and returns.
     pub fn update(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<UpdateStats, NotFinite> {
-        let loss = Loss::from(self.settings);
-        evaluate(&loss, &mut self.work, agent, rollout);
-        let mut stats = gradient(&loss, &mut self.work, agent, rollout)?;
-        stats.grad_norm = update::clip(agent, self.settings.max_grad_norm)?;
-
-        let learning_rate = self.learning_rate() as f32;
-        self.optimiser.decay = self.settings.rms_prop_decay as f32;
+        let share = self.settings.learning_rate_schedule.share(self.remaining);
+        let (settings, work) = (&mut self.settings, &mut self.work);
+        if let Some(Rule::MetaGradient(meta)) = &mut self.rule {
+            meta.learn(settings, work, agent, rollout);
+        }
+        let stats = match &mut self.rule {
+            Some(Rule::Hoof(hoof)) => hoof.choose(settings, share, &mut self.optimiser, work, agent, rollout)?,
+            _ => clipped_gradient(settings, work, agent, rollout)?,
+        };
+        let learning_rate = settings.learning_rate * share;
+        self.optimiser.decay = settings.rms_prop_decay as f32;
+        if let Some(Rule::MetaGradient(meta)) = &mut self.rule {
+            let rates = (learning_rate, share);
+            meta.remember(settings, rates, stats.grad_norm, &self.optimiser, work, agent, rollout);
+        }
         let (values, gradients) = agent.params.split_mut();
-        self.optimiser.step(values, gradients, learning_rate);
+        self.optimiser.step(values, gradients, learning_rate as f32);
         Ok(stats)
     }
 }
 
+/// Steps 1 to 4: leaves the clipped gradient of the loss in `agent.params`.
+pub(crate) fn clipped_gradient(
+    settings: &A2cSettings,
+    work: &mut Workspace,
+    agent: &mut ActorCritic,
+    rollout: &mut Rollout,
+) -> Result<UpdateStats, NotFinite> {
+    let loss = Loss::from(*settings);
+    evaluate(&loss, work, agent, rollout);
+    let mut stats = gradient(&loss, work, agent, rollout)?;
+    stats.grad_norm = update::clip(agent, settings.max_grad_norm)?;
+    Ok(stats)
+}
+
 /// What the loss of A2C depends on; ACKTR has the same.
+#[derive(Clone, Copy)]
 pub(crate) struct Loss {
     pub gamma: f64,
     pub gae_lambda: f64,

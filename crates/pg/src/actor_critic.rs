@@ -194,6 +194,12 @@ impl ActorCritic {
         self.value.forward(&self.params, features, batch);
     }
 
+    /// Runs the policy alone on a batch; the result is `policy.output()`.
+    pub fn forward_policy(&mut self, observations: &[f32], batch: usize) {
+        let features = features(&mut self.trunk, &self.params, observations, batch);
+        self.policy.forward(&self.params, features, batch);
+    }
+
     /// Pushes the gradients of the last forward's outputs back; overwrites every gradient in `params`.
     pub fn backward(&mut self, policy_gradient: &[f32], log_std_gradient: &[f32], value_gradient: &[f32]) {
         match &mut self.trunk {

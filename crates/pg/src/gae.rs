@@ -86,6 +86,50 @@ pub fn advantages_and_returns(
     }
 }
 
+/// How the advantages of [`advantages_and_returns`] move with gamma and with lambda, exactly: the recursion differentiated,
+/// `dA_t/dgamma = V(s_(t+1)) + lambda A_(t+1) + gamma lambda dA_(t+1)/dgamma` and
+/// `dA_t/dlambda = gamma A_(t+1) + gamma lambda dA_(t+1)/dlambda`. Values are constants, so value targets move alike.
+///
+/// ```
+/// use epgt_pg::gae::{Segment, advantage_slopes};
+/// let segment = Segment {
+///     n: 1,
+///     rewards: &[1.0, 1.0],
+///     values: &[0.5, 0.5, 9.0],
+///     final_values: &[0.0, 0.0],
+///     terminated: &[false, true],
+///     truncated: &[false, false],
+/// };
+/// let (mut by_gamma, mut by_lambda) = ([0.0; 2], [0.0; 2]);
+/// // The advantages at gamma = 0.5 and lambda = 1.
+/// advantage_slopes(segment, 0.5, 1.0, &[1.0, 0.5], &mut by_gamma, &mut by_lambda);
+/// assert_eq!(by_gamma, [1.0, 0.0]);
+/// assert_eq!(by_lambda, [0.25, 0.0]);
+/// ```
+pub fn advantage_slopes(
+    segment: Segment<'_>,
+    gamma: f32,
+    lambda: f32,
+    advantages: &[f32],
+    by_gamma: &mut [f32],
+    by_lambda: &mut [f32],
+) {
+    segment.check();
+    let (n, len) = (segment.n, segment.rewards.len());
+    assert_eq!(advantages.len(), len, "advantages are [T][N]");
+    assert_eq!(by_gamma.len(), len, "slopes are [T][N]");
+    assert_eq!(by_lambda.len(), len, "slopes are [T][N]");
+    for i in (0..len).rev() {
+        let (next_value, goes_on) = segment.next(i);
+        (by_gamma[i], by_lambda[i]) = (next_value, 0.0);
+        if goes_on && i + n < len {
+            let next = i + n;
+            by_gamma[i] += lambda * (advantages[next] + gamma * by_gamma[next]);
+            by_lambda[i] = gamma * (advantages[next] + lambda * by_lambda[next]);
+        }
+    }
+}
+
 /// The empirical return G of a rollout, the hyper-reward (paper, section "Hyperparameter Reinforcement Learning"): the mean over its steps of the discounted sum
 /// of raw rewards to the rollout's or the episode's end, bootstrapped with the value at the cut.
 ///
@@ -213,6 +257,37 @@ mod tests {
             };
             assert!(close(advantage, random.rewards[i] + 0.9 * next - random.values[i]));
         }
+    }
+
+    #[test]
+    fn the_slopes_of_the_advantages_are_their_central_differences() {
+        let random = Random::new(6, 12, 3);
+        let (gamma, lambda, h) = (0.9f32, 0.8f32, 0.01f32);
+        let (advantages, _) = random.advantages_and_returns(gamma, lambda);
+        let (mut by_gamma, mut by_lambda) = (vec![0.0; 36], vec![0.0; 36]);
+        advantage_slopes(
+            random.segment(),
+            gamma,
+            lambda,
+            &advantages,
+            &mut by_gamma,
+            &mut by_lambda,
+        );
+        let difference = |above: (Vec<f32>, Vec<f32>), below: (Vec<f32>, Vec<f32>)| -> Vec<f32> {
+            let pairs = above.0.iter().zip(&below.0);
+            pairs.map(|(above, below)| (above - below) / (2.0 * h)).collect()
+        };
+        let at = |gamma, lambda| random.advantages_and_returns(gamma, lambda);
+        let gammas = difference(at(gamma + h, lambda), at(gamma - h, lambda));
+        let lambdas = difference(at(gamma, lambda + h), at(gamma, lambda - h));
+        for i in 0..36 {
+            assert!((by_gamma[i] - gammas[i]).abs() < 5e-3 * (1.0 + gammas[i].abs()), "{i}");
+            assert!(
+                (by_lambda[i] - lambdas[i]).abs() < 5e-3 * (1.0 + lambdas[i].abs()),
+                "{i}"
+            );
+        }
+        assert!(by_lambda.iter().any(|slope| slope.abs() > 0.1));
     }
 
     #[test]

@@ -11,8 +11,8 @@ use epgt_settings::{Entry, Settings};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    A2c, A2cSettings, Acktr, AcktrSettings, ActorCritic, NotFinite, Phase, Ppo, PpoSettings, Rollout, Schedulable,
-    Schedule, UpdateStats,
+    A2c, A2cSettings, Acktr, AcktrSettings, ActorCritic, NotFinite, Phase, Ppo, PpoSettings, Rollout, Rule, SavedRule,
+    Schedulable, Schedule, UpdateStats,
 };
 
 epgt_settings::choice! {
@@ -169,8 +169,8 @@ pub enum Method {
 /// A method's part of a checkpoint; it borrows while saving.
 #[derive(Serialize, Deserialize)]
 pub enum SavedMethod<'a> {
-    /// RMSprop's state.
-    A2c(Cow<'a, RmsProp>),
+    /// RMSprop's state, and that of the rule inside of the update.
+    A2c(Cow<'a, RmsProp>, Option<SavedRule<'a>>),
     /// Adam's state, and the generator of the minibatches.
     Ppo(Cow<'a, Adam>, Pcg64),
     /// K-FAC's state, and the generator that the Fisher matrix is sampled with.
@@ -190,6 +190,31 @@ impl Method {
                 let rng = Pcg64::for_purpose(seed, "fisher", 0);
                 Self::Acktr(Box::new(Acktr::new(settings, agent, rng)), UpdateStats::default())
             }
+        }
+    }
+
+    /// Lets a rule change the settings from inside of the update; it must have been made for this method.
+    pub fn follow(&mut self, rule: Rule) {
+        match self {
+            Self::A2c(a2c, _) => a2c.rule = Some(rule),
+            Self::Ppo(_) | Self::Acktr(..) => unreachable!("RuleSettings::check lets only A2C have a rule"),
+        }
+    }
+
+    /// The rule inside of the update, if there is one.
+    pub fn rule(&self) -> Option<&Rule> {
+        match self {
+            Self::A2c(a2c, _) => a2c.rule.as_ref(),
+            Self::Ppo(_) | Self::Acktr(..) => None,
+        }
+    }
+
+    /// What can be scheduled, as it was at the last update or has been set since.
+    pub fn get(&self, index: usize) -> f64 {
+        match self {
+            Self::A2c(a2c, _) => a2c.settings.get(index),
+            Self::Ppo(ppo) => ppo.settings.get(index),
+            Self::Acktr(acktr, _) => acktr.settings.get(index),
         }
     }
 
@@ -271,7 +296,10 @@ impl Method {
     /// What a checkpoint must hold; only between two update phases.
     pub fn save(&self) -> SavedMethod<'_> {
         match self {
-            Self::A2c(a2c, _) => SavedMethod::A2c(Cow::Borrowed(&a2c.optimiser)),
+            Self::A2c(a2c, _) => {
+                let rule = a2c.rule.as_ref().map(Rule::save);
+                SavedMethod::A2c(Cow::Borrowed(&a2c.optimiser), rule)
+            }
             Self::Ppo(ppo) => SavedMethod::Ppo(Cow::Borrowed(&ppo.optimiser), ppo.rng.clone()),
             Self::Acktr(acktr, _) => SavedMethod::Acktr(Cow::Borrowed(&acktr.kfac), acktr.rng.clone()),
         }
@@ -280,7 +308,14 @@ impl Method {
     /// Goes on from a checkpoint of the same method.
     pub fn restore(&mut self, saved: SavedMethod<'_>) -> Result<(), String> {
         match (self, saved) {
-            (Self::A2c(a2c, _), SavedMethod::A2c(optimiser)) => a2c.optimiser = optimiser.into_owned(),
+            (Self::A2c(a2c, _), SavedMethod::A2c(optimiser, saved)) => {
+                a2c.optimiser = optimiser.into_owned();
+                match (&mut a2c.rule, saved) {
+                    (Some(rule), Some(saved)) => rule.restore(saved)?,
+                    (None, None) => {}
+                    _ => return Err("the checkpoint was made with another scheduler".to_string()),
+                }
+            }
             (Self::Ppo(ppo), SavedMethod::Ppo(optimiser, rng)) => {
                 ppo.optimiser = optimiser.into_owned();
                 ppo.rng = rng;

@@ -3,7 +3,7 @@
 //! Allocated once and overwritten by every phase. The environments write straight into it, the policy reads whole rows from it,
 //! and the update sees all steps as one batch of T * N rows without a copy.
 
-use crate::gae::{Segment, advantages_and_returns, discounted_return_mean};
+use crate::gae::{Segment, advantage_slopes, advantages_and_returns, discounted_return_mean};
 use epgt_envs::Episode;
 
 /// T steps in each of N environments. Observations and rewards are those learned from (normalised where that is on);
@@ -152,6 +152,12 @@ impl Rollout {
             &mut returns,
         );
         (self.advantages, self.returns) = (advantages, returns);
+    }
+
+    /// How the advantages that were computed with this gamma and lambda move with either: see [`advantage_slopes`].
+    pub fn advantage_slopes(&self, gamma: f32, lambda: f32, by_gamma: &mut [f32], by_lambda: &mut [f32]) {
+        let segment = self.segment(&self.rewards);
+        advantage_slopes(segment, gamma, lambda, &self.advantages, by_gamma, by_lambda);
     }
 
     /// The paper's empirical return G: see [`discounted_return_mean`].

@@ -9,7 +9,7 @@ mod extent;
 use std::fmt::Write;
 
 use epgt_hyper::HyperSettings;
-use epgt_pg::{Algorithm, MethodSettings, PolicySettings};
+use epgt_pg::{Algorithm, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings};
 use epgt_settings::{Entry, Settings, Value};
 
 use crate::defaults;
@@ -26,6 +26,10 @@ pub struct Config {
     pub method: MethodSettings,
     /// The hyper-agent.
     pub hyper: HyperSettings,
+    /// The scheduler `hoof`.
+    pub hoof: HoofSettings,
+    /// The scheduler `meta-gradient`.
+    pub meta: MetaGradientSettings,
     /// The scheduled hyperparameters with their grids as text.
     pub tune: Vec<(String, String)>,
     /// The options of the task that are not its defaults.
@@ -56,6 +60,8 @@ impl Config {
             policy: PolicySettings::default(),
             method: MethodSettings::of(Algorithm::A2c),
             hyper: HyperSettings::default(),
+            hoof: HoofSettings::default(),
+            meta: MetaGradientSettings::default(),
             tune: vec![("learning_rate".to_string(), "paper:7".to_string())],
             env: Vec::new(),
         };
@@ -144,6 +150,8 @@ impl Config {
             Some(("policy", name)) => self.policy.assign(name, value),
             Some((section, name)) if section == self.run.algo.name() => self.method.assign(name, value),
             Some(("hyper", name)) => self.hyper.assign(name, value),
+            Some(("hoof", name)) => self.hoof.assign(name, value),
+            Some(("meta", name)) => self.meta.assign(name, value),
             _ => self.run.assign(&qualified, value),
         };
         result.map_err(|error| match qualified.split_once('.') {
@@ -207,6 +215,8 @@ impl Config {
             ("policy", self.policy.entries()),
             (self.run.algo.name(), self.method.entries()),
             ("hyper", self.hyper.entries()),
+            ("hoof", self.hoof.entries()),
+            ("meta", self.meta.entries()),
         ]
     }
 
@@ -259,7 +269,9 @@ impl Config {
         let section = run.algo.name();
         self.method.validate().map_err(|error| format!("{section}.{error}"))?;
         self.hyper.validate().map_err(|error| format!("hyper.{error}"))?;
-        self.hyper_space()?;
+        if let Some((rule, tuned)) = self.rule()? {
+            rule.check(&self.method, &tuned)?;
+        }
         self.check_memory()?;
         if self.rollouts() == 0 {
             return Err(format!(

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use epgt_hyper::{Decision, HyperSpace};
+use epgt_pg::Rule;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::ArtifactError;
@@ -243,6 +244,7 @@ fn metrics(
         row.push((format!("hyper/{}", axis.name), Some(*value)));
         row.push((format!("hyper/correlation_{}", axis.name), correlation));
     }
+    row.extend(trainer.method.rule().into_iter().flat_map(Rule::metrics));
     row
 }
 

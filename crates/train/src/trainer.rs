@@ -14,7 +14,7 @@ use std::fmt;
 use epgt_envs::{EnvError, Normalizer, VecEnv};
 use epgt_hyper::{HyperAgent, Outcome, Plan, SavedAgent, TrainingContext};
 use epgt_nn::Parameters;
-use epgt_pg::{ActorCritic, Method, NotFinite, Phase, Rollout, SavedMethod, collect};
+use epgt_pg::{ActorCritic, Method, NotFinite, Phase, Rollout, Rule, SavedMethod, collect};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -160,8 +160,12 @@ impl Trainer {
             updates_per_rollout: config.method.updates_per_rollout(run.n_envs),
             decides_once_per_rollout: config.schedules_rollouts(),
         };
+        let mut method = Method::new(&config.method, &policy, run.seed);
+        if let Some((settings, tuned)) = config.rule()? {
+            method.follow(Rule::new(&settings, &config.method, &tuned, run.seed)?);
+        }
         let mut trainer = Self {
-            method: Method::new(&config.method, &policy, run.seed),
+            method,
             normalizer: Normalizer::new(observation, run.n_envs, normalizes.0, normalizes.1, gamma),
             hyper: HyperAgent::new(
                 run.scheduler,
@@ -224,6 +228,10 @@ impl Trainer {
                 return Err(TrainError::HyperAgentDiverged(sentence));
             }
             let phase = self.method.step(&mut self.policy, &mut self.rollout)?;
+            if self.method.rule().is_some() {
+                self.hyper
+                    .adopt(self.scheduled.iter().map(|&index| self.method.get(index)));
+            }
             self.counters.updates += 1;
             if phase == Phase::Over {
                 break;

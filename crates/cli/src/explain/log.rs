@@ -83,6 +83,9 @@ impl RunLog {
         if self.config.run.scheduler == Scheduler::Fixed {
             return self.updates.max(start + 1);
         }
+        if self.config.run.scheduler.is_rule() {
+            return start + 1;
+        }
         // The log ends with a whole update phase; the agent decides anew at the start of the next.
         let hyper = &self.config.hyper;
         let (phase, held) = match hyper.hold {
@@ -163,7 +166,7 @@ fn decisions(table: &CsvTable, space: &HyperSpace, options: usize) -> Result<Vec
         let values: Vec<f64> = values.iter().map(|column| column[row]).collect();
         let choice = choice(&fields[choices])?;
         let action = match choice {
-            Choice::Fixed => space.default_action(),
+            Choice::Fixed | Choice::Rule => space.default_action(),
             _ => action(space, &values)?,
         };
         Ok(Decision {
@@ -191,10 +194,10 @@ fn decisions(table: &CsvTable, space: &HyperSpace, options: usize) -> Result<Vec
 }
 
 fn choice(name: &str) -> Result<Choice, String> {
-    [Choice::Fixed, Choice::Random, Choice::Greedy, Choice::Own]
+    [Choice::Fixed, Choice::Random, Choice::Greedy, Choice::Own, Choice::Rule]
         .into_iter()
         .find(|choice| choice.name() == name)
-        .ok_or_else(|| format!("has the choice '{name}', which is none of fixed, random, greedy and own"))
+        .ok_or_else(|| format!("has the choice '{name}', which is none of fixed, random, greedy, own and rule"))
 }
 
 /// The joint hyper-action of these values.

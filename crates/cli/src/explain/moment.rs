@@ -56,6 +56,9 @@ fn seen(log: &RunLog, decision: &Decision) -> String {
     let nothing = match log.config.run.scheduler {
         Scheduler::Fixed => Some("nothing: the scheduler `fixed` does not look"),
         Scheduler::Random => Some("nothing: the scheduler `random` does not look"),
+        Scheduler::Hoof | Scheduler::MetaGradient => {
+            Some("nothing from outside: the rule is part of the update and works on its gradient")
+        }
         Scheduler::Bandit => {
             Some("nothing of the moment: the scheduler `bandit` knows only what each choice earned so far")
         }
@@ -262,6 +265,7 @@ fn chosen(log: &RunLog, position: usize) -> String {
         Choice::Greedy => format!("its Q is the highest of {reach}"),
         Choice::Own if log.config.run.scheduler == Scheduler::Lrrl => "drawn by these probabilities".to_string(),
         Choice::Own => "the highest bound among hyperparameters, then among its values; the others stay".to_string(),
+        Choice::Rule => "left by the rule inside of the update".to_string(),
     };
     format!("\nWhat it chose\n  {}: {why}\n", assignment(log, &decision.values))
 }
@@ -303,6 +307,10 @@ fn came_of_it(log: &RunLog, decision: &Decision) -> String {
         return text;
     }
     if decision.choice == Choice::Own {
+        return text;
+    }
+    if decision.choice == Choice::Rule {
+        text += "  (the rule does not look at it)\n";
         return text;
     }
     let earned = f64::from(decision.hyper_return);

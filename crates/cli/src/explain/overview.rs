@@ -7,7 +7,7 @@ use epgt_report::text_table::TextTable;
 
 use super::log::RunLog;
 use super::numbers::{column, counted, short};
-use super::{moment, schedule};
+use super::{course, moment, schedule};
 
 /// The overview, in words and small tables.
 pub fn text(log: &RunLog) -> String {
@@ -35,6 +35,9 @@ pub fn text(log: &RunLog) -> String {
             .last()
             .map_or(&log.last_values, |decision| &decision.values);
         return text + &format!("In force throughout: {}.\n", moment::assignment(log, values));
+    }
+    if run.scheduler.is_rule() {
+        return text + &course::text(log);
     }
     for axis in log.space.axes() {
         let values: Vec<String> = axis.values.iter().map(|&value| short(value)).collect();
@@ -83,6 +86,10 @@ fn what_it_does(scheduler: Scheduler) -> &'static str {
         Scheduler::Ultho => {
             "moves one hyperparameter at a time: the one, and its value, of the highest upper confidence bound of recent returns"
         }
+        Scheduler::Hoof => {
+            "tries many candidates at every update and takes the one that would have earned most in the rollout at hand"
+        }
+        Scheduler::MetaGradient => "follows the gradient of the next rollout's objective through the last update",
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a configuration amounts to: the hyper-space, the rollouts and updates of the run, and the memory it takes.
 
 use epgt_hyper::{Axis, EncoderKind, Grid, HyperSpace, Scheduler};
-use epgt_pg::{Effect, Kind};
+use epgt_pg::{Effect, Kind, RuleSettings, Tuned};
 
 use super::Config;
 
@@ -26,6 +26,23 @@ impl Config {
         let space = HyperSpace::new(axes, self.hyper.max_actions)?;
         self.run.scheduler.check(&space)?;
         Ok((space, indices))
+    }
+
+    /// The rule inside of the method's update, where the scheduler is one, with what it may change: the ends of a grid are bounds.
+    pub fn rule(&self) -> Result<Option<(RuleSettings, Vec<Tuned>)>, String> {
+        let (space, indices) = self.hyper_space()?;
+        let settings = match self.run.scheduler {
+            Scheduler::Hoof => RuleSettings::Hoof(self.hoof.clone()),
+            Scheduler::MetaGradient => RuleSettings::MetaGradient(self.meta),
+            _ => return Ok(None),
+        };
+        let axes = space.axes().iter().zip(indices);
+        let tuned = axes.map(|(axis, index)| Tuned {
+            index,
+            low: axis.values[0],
+            high: axis.values[axis.values.len() - 1],
+        });
+        Ok(Some((settings, tuned.collect())))
     }
 
     /// Environment steps of one rollout.
