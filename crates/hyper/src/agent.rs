@@ -113,7 +113,7 @@ struct AgentState {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedAgent<'a> {
     state: Cow<'a, AgentState>,
-    mind: SavedMind<'a>,
+    pub(crate) mind: SavedMind<'a>,
 }
 
 impl HyperAgent {

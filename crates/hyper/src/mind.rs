@@ -9,7 +9,7 @@ use epgt_nn::TensorShape;
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::TrainingContext;
+use crate::agent::{SavedAgent, TrainingContext};
 use crate::bandit::Bandit;
 use crate::costs::{Costs, Watch};
 use crate::decision::Decision;
@@ -50,6 +50,16 @@ pub enum SavedMind<'a> {
     Dqn(Box<SavedEncoder<'a>>, Box<Cow<'a, DqnState>>),
     Lrrl(Cow<'a, Lrrl>),
     Ultho(Cow<'a, Ultho>),
+}
+
+impl SavedAgent<'_> {
+    /// The episodic memory, of the first group of options; `None` for a scheduler without one.
+    pub fn memory(&self) -> Option<&EpisodicMemory> {
+        match &self.mind {
+            SavedMind::Episodic(_, memories) => memories.first(),
+            _ => None,
+        }
+    }
 }
 
 impl Mind {

@@ -18,5 +18,10 @@
 //! ");
 //! ```
 
+pub mod aggregate;
+pub mod chart;
+pub mod curve;
+pub mod page;
 pub mod statistics;
 pub mod text_table;
+pub mod tsne;

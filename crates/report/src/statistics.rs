@@ -154,7 +154,7 @@ fn squared_deviations(values: &[f64]) -> f64 {
 }
 
 /// In ascending order; all NaN if any value is, so that no order statistic hides it.
-fn sorted(values: &[f64]) -> Vec<f64> {
+pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted = values.to_vec();
     if sorted.iter().any(|value| value.is_nan()) {
         sorted.fill(f64::NAN);
@@ -164,7 +164,7 @@ fn sorted(values: &[f64]) -> Vec<f64> {
 }
 
 /// The value below which a `share` of the sorted ones lies, with straight lines between them (NumPy's default).
-fn percentile(sorted: &[f64], share: f64) -> f64 {
+pub(crate) fn percentile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else {
         return f64::NAN;
     };

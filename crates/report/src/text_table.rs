@@ -2,6 +2,8 @@
 //!
 //! A column whose fields are numbers is aligned to the right, so that digits stand below each other; any other to the left.
 
+use crate::chart::svg::escape;
+
 /// A table that is filled row by row and then laid out.
 ///
 /// ```
@@ -115,6 +117,44 @@ impl TextTable {
             }
         }
         text
+    }
+
+    /// The table as CSV; a field with a comma or a quote is quoted.
+    ///
+    /// ```
+    /// let mut table = epgt_report::text_table::TextTable::new(&["task", "interval"]);
+    /// table.row(&["Ant-v4", "[1, 2]"]);
+    /// assert_eq!(table.csv(), "task,interval\nAnt-v4,\"[1, 2]\"\n");
+    /// ```
+    pub fn csv(&self) -> String {
+        let field = |field: &String| match field.contains([',', '"']) {
+            true => format!("\"{}\"", field.replace('"', "\"\"")),
+            false => field.clone(),
+        };
+        let row = |row: &[String]| row.iter().map(field).collect::<Vec<_>>().join(",") + "\n";
+        self.fields.chunks(self.columns.max(1)).map(row).collect()
+    }
+
+    /// The table as HTML; fields of columns of numbers have the class `n`.
+    ///
+    /// ```
+    /// let mut table = epgt_report::text_table::TextTable::new(&["a"]);
+    /// table.row(&["<"]);
+    /// assert_eq!(table.html(), "<table><tr><th>a</th></tr><tr><td>&lt;</td></tr></table>");
+    /// ```
+    pub fn html(&self) -> String {
+        let columns = lay_out(&self.fields, self.columns);
+        let mut text = String::from("<table>");
+        for (index, row) in self.fields.chunks(self.columns.max(1)).enumerate() {
+            let name = if index == 0 { "th" } else { "td" };
+            text.push_str("<tr>");
+            for (field, column) in row.iter().zip(&columns) {
+                let class = if column.numeric { " class=\"n\"" } else { "" };
+                text.push_str(&format!("<{name}{class}>{}</{name}>", escape(field)));
+            }
+            text.push_str("</tr>");
+        }
+        text + "</table>"
     }
 }
 

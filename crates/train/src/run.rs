@@ -47,9 +47,9 @@ const REPORT_EVERY: f64 = 0.1;
 const LEAST_CHECKPOINT: f64 = 1.0;
 
 #[derive(Serialize, Deserialize)]
-struct Checkpoint<'a> {
+pub(crate) struct Checkpoint<'a> {
     config: Cow<'a, str>,
-    trainer: SavedTrainer<'a>,
+    pub(crate) trainer: SavedTrainer<'a>,
     logs: LogLengths,
     best: Best,
     wall_seconds: f64,

@@ -131,7 +131,7 @@ pub struct SavedTrainer<'a> {
     parameters: Cow<'a, Parameters>,
     method: SavedMethod<'a>,
     normalizer: Cow<'a, Normalizer>,
-    hyper: SavedAgent<'a>,
+    pub(crate) hyper: SavedAgent<'a>,
     environments: Vec<u8>,
     observations: Cow<'a, [f32]>,
     rng: Pcg64,
