@@ -1,6 +1,7 @@
 //! The command line, and the help that teaches it.
 
 mod experiment;
+mod page;
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use epgt_settings::Value;
 use epgt_train::Config;
 
 pub use experiment::{ExperimentArgs, ExperimentCommand, PlaceArgs, ReportArgs, RunArgs};
+pub use page::{CompareArgs, PageArgs};
 
 /// Trains a policy-gradient agent and schedules its hyperparameters while it trains, in a single run.
 ///
@@ -39,6 +41,10 @@ pub enum Command {
     Bench(BenchArgs),
     /// Run several methods on several tasks and seeds, and compare them
     Experiment(ExperimentArgs),
+    /// Write a page with the pictures and tables of runs
+    Report(PageArgs),
+    /// Compare the scores of runs in the terminal
+    Compare(CompareArgs),
     /// Get a simulator that some tasks need: mujoco
     Setup(SetupArgs),
 }

@@ -10,7 +10,7 @@ mod peer;
 mod simulator;
 mod simulators;
 mod split;
-mod table;
+pub mod table;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

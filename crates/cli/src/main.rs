@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod compare;
 mod display;
 mod eval;
 mod experiment;
@@ -9,6 +10,7 @@ mod explain;
 mod hyperparameters;
 mod output;
 mod parallel;
+mod report;
 mod setup;
 mod tasks;
 mod train;
@@ -40,6 +42,8 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(args),
         Command::Bench(args) => bench::run(args),
         Command::Experiment(args) => experiment::run(args),
+        Command::Report(args) => report::run(args),
+        Command::Compare(args) => compare::run(args),
         Command::Setup(args) => setup::run(args),
     };
     match done {

@@ -120,8 +120,8 @@ fn step(range: f64, count: usize) -> f64 {
     let power = 10f64.powf(rough.log10().floor());
     let digit = match rough / power {
         d if d < 1.5 => 1.0,
-        d if d < 3.5 => 2.0,
-        d if d < 7.5 => 5.0,
+        d if d < 3.0 => 2.0,
+        d if d < 7.0 => 5.0,
         _ => 10.0,
     };
     digit * power

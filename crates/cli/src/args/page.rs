@@ -1,0 +1,35 @@
+//! The arguments of `epgt report` and `epgt compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::report::runs::Measure;
+
+/// Write one HTML page that shows what runs have come to, and its pictures and tables as files.
+///
+/// The page needs no network and nothing else. Beside it, the folder `report` has the pictures as SVG and PNG and the tables as
+/// CSV and Markdown. Runs are found below the directories and grouped by task and method.
+#[derive(Args)]
+pub struct PageArgs {
+    /// Run directories, or directories of runs such as an experiment's
+    #[arg(required = true, value_name = "DIR")]
+    pub runs: Vec<PathBuf>,
+    /// The page [default: report.html in the first directory]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Its title
+    #[arg(long)]
+    pub title: Option<String>,
+}
+
+/// Compare the scores of runs: one row per directory, each against the first.
+#[derive(Args)]
+pub struct CompareArgs {
+    /// Run directories, or directories of runs
+    #[arg(required = true, value_name = "DIR")]
+    pub runs: Vec<PathBuf>,
+    /// What is compared
+    #[arg(long, value_enum, default_value_t = Measure::Final)]
+    pub score: Measure,
+}

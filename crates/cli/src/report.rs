@@ -1,0 +1,301 @@
+//! `epgt report`: one page that shows what runs have come to, and its pictures and tables as files of their own.
+
+mod figures;
+mod groups;
+mod memory;
+pub mod runs;
+mod settings;
+pub mod tables;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use epgt_report::aggregate::normalised;
+use epgt_report::chart::{png, svg};
+use epgt_report::page::Page;
+use epgt_report::text_table::TextTable;
+use epgt_train::artifact::write_atomically;
+
+use crate::Done;
+use crate::args::PageArgs;
+use crate::output::{note, print, reason};
+use figures::Figure;
+use groups::{Collection, Task};
+use runs::Measure;
+use tables::{Comparison, Summary};
+
+/// The command.
+pub fn run(args: &PageArgs) -> Result<Done, String> {
+    let written = write(&args.runs, args.out.as_deref(), args.title.as_deref(), &[])?;
+    written
+        .broken
+        .iter()
+        .for_each(|sentence| note(&format!("left out: {sentence}")));
+    let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    print(&format!(
+        "{}: {}, {}, {}; the files are in {}\n",
+        written.page.display(),
+        counted(written.runs, "run"),
+        counted(written.pictures, "picture"),
+        counted(written.tables, "table"),
+        written.folder.display()
+    ))?;
+    Ok(Done::Completely)
+}
+
+/// What [`write`] has made.
+pub struct Written {
+    /// The page.
+    pub page: PathBuf,
+    /// The folder of pictures and tables.
+    pub folder: PathBuf,
+    /// Runs shown.
+    pub runs: usize,
+    /// Pictures, each as SVG and PNG.
+    pub pictures: usize,
+    /// Tables, each as CSV and Markdown.
+    pub tables: usize,
+    /// A sentence for each run that could not be read.
+    pub broken: Vec<String>,
+}
+
+/// Writes the report on all runs below some directories to `out`, or to `report.html` in the first of them, and its pictures and
+/// tables into the folder `report` beside it. `notes` are sentences for the top of the page, such as that budgets were scaled.
+pub fn write(
+    directories: &[PathBuf],
+    out: Option<&Path>,
+    title: Option<&str>,
+    notes: &[String],
+) -> Result<Written, String> {
+    let (found, broken) = runs::find(directories)?;
+    if found.is_empty() {
+        let more = broken
+            .first()
+            .map(|sentence| format!(": {sentence}"))
+            .unwrap_or_default();
+        let names: Vec<String> = directories.iter().map(|path| path.display().to_string()).collect();
+        return Err(format!("there is no run to report on below {}{more}", names.join(", ")));
+    }
+    let count = found.len();
+    let collection = groups::collect(found, directories);
+    let page = match out {
+        Some(path) => path.to_path_buf(),
+        None => directories[0].join("report.html"),
+    };
+    let mut report = Report {
+        page: Page::new(title.unwrap_or("What the runs have come to")),
+        figures: Vec::new(),
+        tables: Vec::new(),
+    };
+    report.introduce(&collection, count, notes, &broken);
+    report.suite(&collection);
+    let (mut maps, problems) = memory::maps(&collection.tasks);
+    for (task, maps) in collection.tasks.iter().zip(&mut maps) {
+        report.task(task, std::mem::take(maps));
+    }
+    problems.iter().for_each(|sentence| drop(report.page.note(sentence)));
+    report.settings(&collection);
+
+    let folder = page.parent().unwrap_or(Path::new("")).join("report");
+    fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {}", folder.display(), reason(&error)))?;
+    let save = |path: &Path, bytes: &[u8]| write_atomically(path, bytes).map_err(|error| error.to_string());
+    for figure in &report.figures {
+        save(
+            &folder.join(format!("{}.svg", figure.name)),
+            svg::standalone(&figure.drawing).as_bytes(),
+        )?;
+        save(
+            &folder.join(format!("{}.png", figure.name)),
+            &png::encode(&figure.drawing)?,
+        )?;
+    }
+    for (name, table) in &report.tables {
+        save(&folder.join(format!("{name}.csv")), table.csv().as_bytes())?;
+        save(&folder.join(format!("{name}.md")), table.markdown().as_bytes())?;
+    }
+    save(&page, report.page.finish().as_bytes())?;
+    Ok(Written {
+        page,
+        folder,
+        runs: count,
+        pictures: report.figures.len(),
+        tables: report.tables.len(),
+        broken,
+    })
+}
+
+/// A page in the making, with what also becomes files.
+struct Report {
+    page: Page,
+    figures: Vec<Figure>,
+    tables: Vec<(String, TextTable)>,
+}
+
+impl Report {
+    fn introduce(&mut self, collection: &Collection, runs: usize, notes: &[String], broken: &[String]) {
+        let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        self.page.paragraph(&format!(
+            "{} of {} on {}. Intervals are 95% bootstrap intervals over seeds; colours and line patterns stand for the same \
+             method throughout.",
+            counted(runs, "run"),
+            counted(collection.methods.len(), "method"),
+            counted(collection.tasks.len(), "task")
+        ));
+        notes.iter().for_each(|sentence| drop(self.page.paragraph(sentence)));
+        let all = collection
+            .tasks
+            .iter()
+            .flat_map(|task| &task.groups)
+            .flat_map(|group| &group.runs);
+        let unfinished: Vec<_> = all.filter(|run| run.result.is_none()).collect();
+        if !unfinished.is_empty() || !broken.is_empty() {
+            self.page.fold(&format!(
+                "{} unfinished, in the curves but not in the scores; {} unreadable, left out",
+                counted(unfinished.len(), "run"),
+                broken.len()
+            ));
+            for run in unfinished {
+                let place = run.directory.display();
+                self.page.note(&format!(
+                    "{place} has come to step {:.0} (seed {}).",
+                    run.steps(),
+                    run.seed
+                ));
+            }
+            broken.iter().for_each(|sentence| drop(self.page.note(sentence)));
+            self.page.end_fold();
+        }
+    }
+
+    /// All tasks together, for the methods that have scores on each of them.
+    fn suite(&mut self, collection: &Collection) {
+        if collection.tasks.len() < 2 {
+            return;
+        }
+        let of = |method: usize| -> Option<Vec<Vec<f64>>> {
+            let groups = collection
+                .tasks
+                .iter()
+                .map(|task| task.groups.iter().find(|group| group.index == method));
+            let scores = groups.map(|group| {
+                group
+                    .map(|group| group.scores(Measure::Final))
+                    .filter(|s| !s.is_empty())
+            });
+            scores.collect()
+        };
+        let kept: Vec<(usize, Vec<Vec<f64>>)> = (0..collection.methods.len())
+            .filter_map(|method| Some((method, of(method)?)))
+            .collect();
+        if kept.is_empty() {
+            return;
+        }
+        let names: Vec<(&str, usize)> = kept
+            .iter()
+            .map(|(at, _)| (collection.methods[*at].as_str(), *at))
+            .collect();
+        let scaled = normalised(&kept.into_iter().map(|(_, scores)| scores).collect::<Vec<_>>());
+        let (table, headline, rows) = tables::suite(&names, &scaled);
+        let label = "normalised return of the last 100 training episodes";
+        self.page.heading("All tasks together").headline(&headline);
+        self.page
+            .note("Scores are normalised per task: 0 is the worst of these runs, 1 the best.");
+        let bars = epgt_report::chart::rows("Interquartile mean over tasks and seeds, 95% interval", label, &rows);
+        let profile = figures::profile("Performance profile over all tasks", label, "profile", &names, &scaled);
+        self.show(vec![Figure::new("scores-all-tasks".to_string(), bars), profile]);
+        self.tabulate("scores-all-tasks".to_string(), table);
+    }
+
+    fn task(&mut self, task: &Task, maps: Vec<Figure>) {
+        let ranked = tables::ranked(task, Measure::Final);
+        self.page.heading(&task.name).headline(&tables::headline(&ranked));
+        let mut first = Vec::new();
+        if !ranked.is_empty() {
+            first.push(figures::scores(&task.name, Measure::Final, &ranked));
+        }
+        first.extend(figures::learning(task));
+        if ranked.len() > 1 {
+            first.push(profile_of(task, &ranked));
+        }
+        self.show(first);
+        for measure in Measure::ALL {
+            let ranked = tables::ranked(task, measure);
+            if ranked.is_empty() {
+                continue;
+            }
+            let fold = measure != Measure::Final;
+            let caption = format!("Table: {}", measure.name());
+            match fold {
+                true => self.page.fold(&caption),
+                false => self.page.note(&caption),
+            };
+            let table = tables::table(&ranked, 0, Comparison::ReferenceOverEach);
+            self.tabulate(format!("scores-{}-{}", measure.slug(), task.name), table);
+            if fold {
+                self.page.end_fold();
+            }
+        }
+        self.part(
+            "What was scheduled: every run thin, their mean bold",
+            figures::schedules(task),
+        );
+        self.part("The hyper-agent", figures::hyper_agent(task));
+        self.part(
+            "The episodic memory of one run, on a map that keeps neighbours together (t-SNE)",
+            maps,
+        );
+    }
+
+    fn part(&mut self, title: &str, figures: Vec<Figure>) {
+        if !figures.is_empty() {
+            self.page.subheading(title);
+            self.show(figures);
+        }
+    }
+
+    fn show(&mut self, figures: Vec<Figure>) {
+        let drawings: Vec<_> = figures.iter().map(|figure| figure.drawing.clone()).collect();
+        self.page.pictures(&drawings);
+        self.figures.extend(figures);
+    }
+
+    fn tabulate(&mut self, name: String, table: TextTable) {
+        self.page.table(&table);
+        self.tables.push((name, table));
+    }
+
+    fn settings(&mut self, collection: &Collection) {
+        self.page.heading("Settings");
+        for task in &collection.tasks {
+            self.page.subheading(&task.name);
+            if let Some(table) = settings::differences(task) {
+                self.page.note("Where the methods differ:");
+                self.tabulate(format!("settings-{}", task.name), table);
+            }
+            for group in &task.groups {
+                self.page.fold(&format!("All settings of {}", group.name));
+                self.page.verbatim(&group.runs[0].config_text).end_fold();
+            }
+        }
+        self.page
+            .heading("Machine and version")
+            .paragraph(&settings::colophon());
+        self.page.note("Mean cost of a run:");
+        self.tabulate("costs".to_string(), settings::costs(&collection.tasks));
+    }
+}
+
+fn profile_of(task: &Task, ranked: &[Summary<'_>]) -> Figure {
+    let mut ordered: Vec<&Summary<'_>> = ranked.iter().collect();
+    ordered.sort_by_key(|summary| summary.index);
+    let names: Vec<(&str, usize)> = ordered.iter().map(|summary| (summary.name, summary.index)).collect();
+    let scores: Vec<Vec<Vec<f64>>> = ordered.iter().map(|summary| vec![summary.scores.clone()]).collect();
+    let title = format!("{}: performance profile", task.name);
+    figures::profile(
+        &title,
+        Measure::Final.name(),
+        &format!("profile-{}", task.name),
+        &names,
+        &scores,
+    )
+}

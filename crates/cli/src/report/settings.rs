@@ -1,0 +1,79 @@
+//! What the methods were set to, what they cost, and what made the report.
+
+use std::collections::BTreeSet;
+
+use epgt_report::statistics::mean;
+use epgt_report::text_table::TextTable;
+
+use super::groups::Task;
+use super::runs::Run;
+use crate::bench::table::cpu_model;
+
+/// The settings in which the methods of a task differ; `None` where there are none.
+pub fn differences(task: &Task) -> Option<TextTable> {
+    let first: Vec<&Run> = task.groups.iter().filter_map(|group| group.runs.first()).collect();
+    let keys: BTreeSet<&String> = first.iter().flat_map(|run| run.settings.keys()).collect();
+    let value = |run: &Run, key: &str| run.settings.get(key).cloned().unwrap_or_else(|| "-".to_string());
+    let differs = |key: &&String| first.iter().any(|run| value(run, key) != value(first[0], key));
+    let keys: Vec<&String> = keys.into_iter().filter(differs).collect();
+    if first.len() < 2 {
+        return None;
+    }
+    let mut header = vec!["method".to_string(), "algo".to_string(), "scheduler".to_string()];
+    header.extend(keys.iter().map(|key| key.to_string()));
+    let mut table = TextTable::new(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    for (group, run) in task.groups.iter().zip(&first) {
+        let mut row = vec![group.name.clone(), run.algo.clone(), run.scheduler.clone()];
+        row.extend(keys.iter().map(|key| value(run, key)));
+        table.row(&row.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    Some(table)
+}
+
+/// What the finished runs of every method took, on average; it depends on what else the machine was doing.
+pub fn costs(tasks: &[Task]) -> TextTable {
+    let mut table = TextTable::new(&[
+        "task",
+        "method",
+        "runs",
+        "steps",
+        "CPU seconds",
+        "steps per CPU second",
+        "peak MB",
+    ]);
+    for task in tasks {
+        for group in &task.groups {
+            let results: Vec<_> = group.runs.iter().filter_map(|run| run.result.as_ref()).collect();
+            let average = |of: &dyn Fn(&epgt_train::RunResult) -> f64| {
+                mean(&results.iter().map(|result| of(result)).collect::<Vec<_>>())
+            };
+            if results.is_empty() {
+                continue;
+            }
+            let (steps, seconds) = (average(&|r| r.steps as f64), average(&|r| r.cpu_seconds));
+            table.row(&[
+                &task.name,
+                &group.name,
+                &results.len().to_string(),
+                &format!("{steps:.0}"),
+                &format!("{seconds:.2}"),
+                &format!("{:.0}", steps / seconds),
+                &format!("{:.1}", average(&|r| r.peak_memory_mb)),
+            ]);
+        }
+    }
+    table
+}
+
+/// The program and the machine that wrote the report.
+pub fn colophon() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let core = if cores == 1 { "core" } else { "cores" };
+    format!(
+        "Written by epgt {} on {} ({cores} {core}, {} {}). The runs do not record the machine that they were made on.",
+        env!("CARGO_PKG_VERSION"),
+        cpu_model(),
+        std::env::consts::OS,
+        std::env::consts::ARCH
+    )
+}

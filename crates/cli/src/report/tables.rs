@@ -1,0 +1,282 @@
+//! What the scores of a task come to: the sentence above its pictures and the tables below them.
+
+use epgt_report::aggregate::{
+    aggregate_iqm, aggregate_mean, aggregate_median, improvement_interval, probability_of_improvement,
+    stratified_interval,
+};
+use epgt_report::chart::Row;
+use epgt_report::statistics::{
+    Interval, RESAMPLES, bootstrap_interval, cohens_d, interquartile_mean, mean, median, standard_deviation,
+};
+use epgt_report::text_table::TextTable;
+
+use super::groups::{Group, Task};
+use super::runs::Measure;
+
+/// A bootstrap interval of fewer scores is too narrow to rest a claim on.
+const LEAST_RUNS: usize = 5;
+
+/// What one method reached on one task.
+pub struct Summary<'a> {
+    pub name: &'a str,
+    pub index: usize,
+    pub scores: Vec<f64>,
+    pub mean: f64,
+    pub interval: Interval,
+}
+
+impl<'a> Summary<'a> {
+    pub fn of(name: &'a str, index: usize, scores: Vec<f64>) -> Self {
+        Self {
+            name,
+            index,
+            mean: mean(&scores),
+            interval: bootstrap_interval(&scores, RESAMPLES, 0),
+            scores,
+        }
+    }
+}
+
+/// The methods of a task that have scores, the highest mean first.
+pub fn ranked(task: &Task, measure: Measure) -> Vec<Summary<'_>> {
+    let summary = |group: &'_ Group| (group.index, group.scores(measure));
+    let mut all: Vec<Summary<'_>> = Vec::new();
+    for group in &task.groups {
+        let (index, scores) = summary(group);
+        if !scores.is_empty() {
+            all.push(Summary::of(&group.name, index, scores));
+        }
+    }
+    all.sort_by(|a, b| b.mean.total_cmp(&a.mean));
+    all
+}
+
+/// Who is best, and whether the intervals bear it.
+pub fn headline(ranked: &[Summary<'_>]) -> String {
+    let digits = digits(ranked.iter().map(|summary| summary.mean));
+    let shown = |summary: &Summary<'_>| format!("{:.digits$} {:.digits$}", summary.mean, summary.interval);
+    match ranked {
+        [] => "No run has finished with a score yet.".to_string(),
+        [only] => format!(
+            "{} reaches {} over {}.",
+            only.name,
+            shown(only),
+            runs(only.scores.len())
+        ),
+        [best, next, rest @ ..] => {
+            let fewest = ranked.iter().map(|summary| summary.scores.len()).min().unwrap_or(0);
+            let reach = |other: &&Summary<'_>| other.interval.high >= best.interval.low;
+            let close = [next].into_iter().chain(rest).filter(reach).count();
+            let p = probability_of_improvement(&[best.scores.clone()], &[next.scores.clone()]);
+            let first = format!("{} has the highest mean, {}", best.name, shown(best));
+            match (fewest < LEAST_RUNS, close) {
+                (true, _) => format!(
+                    "{first}, but {} per method are too few to rest a claim on.",
+                    runs(fewest)
+                ),
+                (false, 0) => format!(
+                    "{} is best: {}. The next, {}, has {}; the intervals do not overlap, and a run of {} beats one of {} with \
+                     probability {p:.2}.",
+                    best.name,
+                    shown(best),
+                    next.name,
+                    shown(next),
+                    best.name,
+                    next.name
+                ),
+                (false, close) => format!(
+                    "No clear winner: {first}, but the intervals of {} reach it; next is {} with {}.",
+                    match close {
+                        1 => "one other".to_string(),
+                        close => format!("{close} others"),
+                    },
+                    next.name,
+                    shown(next)
+                ),
+            }
+        }
+    }
+}
+
+fn runs(count: usize) -> String {
+    format!("{count} run{}", if count == 1 { "" } else { "s" })
+}
+
+/// Every statistic of every method; the last columns compare `reference` with each.
+pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison) -> TextTable {
+    let against = &summaries[reference];
+    let (p, d) = match comparison {
+        Comparison::ReferenceOverEach => (
+            format!("P({} better)", against.name),
+            format!("Cohen's d of {}", against.name),
+        ),
+        Comparison::EachOverReference => ("P(better than first)".to_string(), "Cohen's d".to_string()),
+    };
+    let mut table = TextTable::new(&[
+        "method",
+        "runs",
+        "mean",
+        "deviation",
+        "95% interval",
+        "median",
+        "IQM",
+        "95% interval of IQM",
+        &p,
+        "95% interval of P",
+        &d,
+    ]);
+    let digits = digits(summaries.iter().map(|summary| summary.mean));
+    let number = |value: f64| match value.is_finite() {
+        true => format!("{value:.digits$}"),
+        false => "-".to_string(),
+    };
+    for (index, summary) in summaries.iter().enumerate() {
+        let scores = std::slice::from_ref(&summary.scores);
+        let other = std::slice::from_ref(&against.scores);
+        let iqm = stratified_interval(scores, RESAMPLES, 0, |tasks| interquartile_mean(&tasks[0]));
+        let (a, b) = match comparison {
+            Comparison::ReferenceOverEach => (other, scores),
+            Comparison::EachOverReference => (scores, other),
+        };
+        let [p, interval, d] = match index == reference {
+            true => [const { String::new() }; 3].map(|_| "-".to_string()),
+            false => [
+                format!("{:.2}", probability_of_improvement(a, b)),
+                format!("{:.2}", improvement_interval(a, b, RESAMPLES, 0)),
+                match cohens_d(&a[0], &b[0]) {
+                    d if d.is_nan() => "-".to_string(),
+                    d => format!("{d:.2}"),
+                },
+            ],
+        };
+        table.row(&[
+            summary.name,
+            &summary.scores.len().to_string(),
+            &number(summary.mean),
+            &number(standard_deviation(&summary.scores)),
+            &format!("{:.digits$}", summary.interval),
+            &number(median(&summary.scores)),
+            &number(interquartile_mean(&summary.scores)),
+            &format!("{iqm:.digits$}"),
+            &p,
+            &interval,
+            &d,
+        ]);
+    }
+    table
+}
+
+/// All tasks together, of scores that were normalised, `scores[method][task][seed]`: the table, its sentence, and its picture's
+/// rows.
+pub fn suite(names: &[(&str, usize)], scores: &[Vec<Vec<f64>>]) -> (TextTable, String, Vec<Row>) {
+    let row = |((name, index), tasks): (&(&str, usize), &Vec<Vec<f64>>)| {
+        let interval = stratified_interval(tasks, RESAMPLES, 0, aggregate_iqm);
+        Row {
+            name: name.to_string(),
+            index: *index,
+            values: Vec::new(),
+            mean: aggregate_iqm(tasks),
+            interval: [interval.low, interval.high],
+        }
+    };
+    let mut order: Vec<(Row, &Vec<Vec<f64>>)> = names.iter().zip(scores).map(row).zip(scores).collect();
+    order.sort_by(|a, b| b.0.mean.total_cmp(&a.0.mean));
+    let (best, best_scores) = (order[0].0.clone(), order[0].1);
+    let p = format!("P({} better)", best.name);
+    let mut table = TextTable::new(&[
+        "method",
+        "runs",
+        "IQM",
+        "95% interval",
+        "mean",
+        "median of tasks",
+        &p,
+        "95% interval of P",
+    ]);
+    for (at, (row, tasks)) in order.iter().enumerate() {
+        let [p, interval] = match at {
+            0 => ["-".to_string(), "-".to_string()],
+            _ => [
+                format!("{:.2}", probability_of_improvement(best_scores, tasks)),
+                format!("{:.2}", improvement_interval(best_scores, tasks, RESAMPLES, 0)),
+            ],
+        };
+        table.row(&[
+            &row.name,
+            &tasks.iter().map(Vec::len).sum::<usize>().to_string(),
+            &format!("{:.3}", row.mean),
+            &format!("[{:.3}, {:.3}]", row.interval[0], row.interval[1]),
+            &format!("{:.3}", aggregate_mean(tasks)),
+            &format!("{:.3}", aggregate_median(tasks)),
+            &p,
+            &interval,
+        ]);
+    }
+    let rows: Vec<Row> = order.into_iter().map(|(row, _)| row).collect();
+    let overlap = rows[1..]
+        .iter()
+        .filter(|row| row.interval[1] >= best.interval[0])
+        .count();
+    let first = format!(
+        "{} has the highest interquartile mean, {:.2} [{:.2}, {:.2}]",
+        best.name, best.mean, best.interval[0], best.interval[1]
+    );
+    let sentence = match (rows.len(), overlap) {
+        (1, _) => format!("{first}."),
+        (_, 0) => format!("{first}, and no other interval reaches it."),
+        (_, overlap) => format!(
+            "{first}, but the intervals of {overlap} of {} others reach it.",
+            rows.len() - 1
+        ),
+    };
+    (table, sentence, rows)
+}
+
+/// Which way the last columns of a table look.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Comparison {
+    /// How much better the reference is than each row.
+    ReferenceOverEach,
+    /// How much better each row is than the reference.
+    EachOverReference,
+}
+
+/// Decimals that show four digits of the largest of some numbers.
+fn digits(values: impl Iterator<Item = f64>) -> usize {
+    let largest = values
+        .filter(|value| value.is_finite())
+        .map(f64::abs)
+        .fold(0.0, f64::max);
+    match largest > 0.0 {
+        true => (3 - largest.log10().floor() as i32).clamp(0, 4) as usize,
+        false => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headline_of(all: &[(&'static str, &[f64])]) -> String {
+        let summaries = all.iter().map(|(name, scores)| Summary::of(name, 0, scores.to_vec()));
+        headline(&summaries.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_headline_claims_no_more_than_the_intervals_bear() {
+        let (high, low) = ([90.0, 91.0, 92.0, 91.0, 90.5], [80.0, 81.0, 80.5, 81.5, 80.2]);
+        let clear = headline_of(&[("a", &high), ("b", &low)]);
+        assert!(
+            clear.starts_with("a is best: 90.90 [") && clear.contains("probability 1.00"),
+            "{clear}"
+        );
+        let close = headline_of(&[("a", &high), ("b", &[80.0, 95.0, 90.0, 91.0, 92.0])]);
+        assert!(
+            close.starts_with("No clear winner: a has the highest mean") && close.contains("one other"),
+            "{close}"
+        );
+        let few = headline_of(&[("a", &high[..3]), ("b", &low[..3])]);
+        assert!(few.contains("3 runs per method are too few"), "{few}");
+        assert_eq!(headline_of(&[]), "No run has finished with a score yet.");
+    }
+}
