@@ -10,7 +10,9 @@ mod peer;
 mod simulator;
 mod simulators;
 mod split;
-pub mod table;
+mod table;
+
+pub use table::cpu_model;
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

@@ -93,7 +93,9 @@ pub fn write(
     for (task, maps) in collection.tasks.iter().zip(&mut maps) {
         report.task(task, std::mem::take(maps));
     }
-    problems.iter().for_each(|sentence| drop(report.page.note(sentence)));
+    for sentence in &problems {
+        report.page.note(sentence);
+    }
     report.settings(&collection);
 
     let folder = page.parent().unwrap_or(Path::new("")).join("report");
@@ -141,7 +143,9 @@ impl Report {
             counted(collection.methods.len(), "method"),
             counted(collection.tasks.len(), "task")
         ));
-        notes.iter().for_each(|sentence| drop(self.page.paragraph(sentence)));
+        for sentence in notes {
+            self.page.paragraph(sentence);
+        }
         let all = collection
             .tasks
             .iter()
@@ -162,7 +166,9 @@ impl Report {
                     run.seed
                 ));
             }
-            broken.iter().for_each(|sentence| drop(self.page.note(sentence)));
+            for sentence in broken {
+                self.page.note(sentence);
+            }
             self.page.end_fold();
         }
     }

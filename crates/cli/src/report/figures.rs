@@ -132,9 +132,8 @@ pub fn schedules(task: &Task) -> Vec<Figure> {
             if log {
                 together.mean.iter_mut().for_each(|mean| *mean = mean.exp());
             }
-            let mut mean = series("mean", group.index, &together, false);
-            // Bold and unbroken: what the threads make together.
-            mean.name = group.name.clone();
+            let mut mean = series(&group.name, group.index, &together, false);
+            mean.dash = 0;
             plot.series.push(mean);
             figures.push(Figure::new(
                 format!("schedule-{name}-{}-{}", task.name, group.name),

@@ -7,7 +7,7 @@ use epgt_report::text_table::TextTable;
 
 use super::groups::Task;
 use super::runs::Run;
-use crate::bench::table::cpu_model;
+use crate::bench::cpu_model;
 
 /// The settings in which the methods of a task differ; `None` where there are none.
 pub fn differences(task: &Task) -> Option<TextTable> {

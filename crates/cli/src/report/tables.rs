@@ -105,25 +105,22 @@ fn runs(count: usize) -> String {
 /// Every statistic of every method; the last columns compare `reference` with each.
 pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison) -> TextTable {
     let against = &summaries[reference];
-    let (p, d) = match comparison {
-        Comparison::ReferenceOverEach => (
-            format!("P({} better)", against.name),
-            format!("Cohen's d of {}", against.name),
-        ),
-        Comparison::EachOverReference => ("P(better than first)".to_string(), "Cohen's d".to_string()),
+    let p = match comparison {
+        Comparison::ReferenceOverEach => format!("P({} better)", against.name),
+        Comparison::EachOverReference => "P(better than first)".to_string(),
     };
     let mut table = TextTable::new(&[
         "method",
         "runs",
         "mean",
-        "deviation",
+        "sd",
         "95% interval",
         "median",
         "IQM",
-        "95% interval of IQM",
+        "IQM 95%",
         &p,
-        "95% interval of P",
-        &d,
+        "P 95%",
+        "Cohen's d",
     ]);
     let digits = digits(summaries.iter().map(|summary| summary.mean));
     let number = |value: f64| match value.is_finite() {
@@ -191,7 +188,7 @@ pub fn suite(names: &[(&str, usize)], scores: &[Vec<Vec<f64>>]) -> (TextTable, S
         "mean",
         "median of tasks",
         &p,
-        "95% interval of P",
+        "P 95%",
     ]);
     for (at, (row, tasks)) in order.iter().enumerate() {
         let [p, interval] = match at {

@@ -11,8 +11,10 @@ const HINTS: usize = 24;
 pub struct Series {
     /// Its name in the legend; an unnamed one is not listed.
     pub name: String,
-    /// Its colour and pattern.
+    /// Its colour.
     pub index: usize,
+    /// Its pattern; the same number as the colour unless it is changed.
+    pub dash: usize,
     /// What is drawn.
     pub kind: Kind,
 }
@@ -50,6 +52,7 @@ impl Series {
         Self {
             name: name.into(),
             index,
+            dash: index,
             kind: Kind::Line { points, band },
         }
     }
@@ -59,6 +62,7 @@ impl Series {
         Self {
             name: String::new(),
             index,
+            dash: 0,
             kind: Kind::Thread(points),
         }
     }
@@ -127,9 +131,11 @@ impl Plot {
             marks: Vec::new(),
         };
         let frame = self.axes(&mut drawing);
+        // Many bands on top of each other must not become fog.
+        let opacity = (0.5 / self.series.len().max(1) as f64).clamp(0.06, 0.18);
         for series in &self.series {
             if let Kind::Line { band, .. } = &series.kind {
-                paint_band(&mut drawing, &frame, series.index, band);
+                paint_band(&mut drawing, &frame, series.index, band, opacity);
             }
         }
         for series in &self.series {
@@ -220,7 +226,7 @@ impl Plot {
                 points: placed,
                 paint,
                 width: 2.2,
-                dash: series.index,
+                dash: series.dash,
                 opacity: 1.0,
             }),
             Kind::Thread(_) => drawing.marks.push(Mark::Line {
@@ -273,7 +279,7 @@ impl Plot {
                 points: vec![[x, y - 4.0], [x + 28.0, y - 4.0]],
                 paint: Paint::Series(series.index),
                 width: 2.6,
-                dash: series.index,
+                dash: series.dash,
                 opacity: 1.0,
             });
             drawing.text([x + 34.0, y], &series.name, Paint::Ink, 12.0, Anchor::Start);
@@ -285,7 +291,7 @@ impl Plot {
     }
 }
 
-fn paint_band(drawing: &mut Drawing, frame: &Frame, index: usize, band: &[[f64; 3]]) {
+fn paint_band(drawing: &mut Drawing, frame: &Frame, index: usize, band: &[[f64; 3]], opacity: f64) {
     let placed = |[x, low, high]: &[f64; 3]| (frame.place([*x, *low]), frame.place([*x, *high]));
     let whole = |(low, high): &([f64; 2], [f64; 2])| low.iter().chain(high).all(|x| x.is_finite());
     let corners: Vec<([f64; 2], [f64; 2])> = band.iter().map(placed).collect();
@@ -294,7 +300,7 @@ fn paint_band(drawing: &mut Drawing, frame: &Frame, index: usize, band: &[[f64; 
         drawing.marks.push(Mark::Area {
             points: points.collect(),
             paint: Paint::Series(index),
-            opacity: 0.16,
+            opacity,
         });
     }
 }
