@@ -73,7 +73,7 @@ impl Page {
         }
         self.body.push_str("<div class=\"pictures\">\n");
         for drawing in drawings {
-            let wide = if drawing.width > 500.0 { " class=\"wide\"" } else { "" };
+            let wide = if drawing.width > 450.0 { " class=\"wide\"" } else { "" };
             let _ = writeln!(self.body, "<figure{wide}>{}</figure>", svg::inline(drawing));
         }
         self.body.push_str("</div>\n");
@@ -145,9 +145,9 @@ p{max-width:75ch;margin:.5rem 0}
 .headline{font-size:1.2rem;line-height:1.4;font-weight:600}
 .note{color:var(--muted);font-size:.9rem}
 .pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,300px),1fr));gap:1rem;margin:1rem 0;align-items:start}
-.pictures:has(.wide){grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr))}
+.pictures:has(.wide){grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr))}
 figure{margin:0;padding:.6rem;border:1px solid var(--grid);border-radius:10px;min-width:0}
-figure svg{display:block;width:100%;height:auto;max-width:760px;margin:0 auto}
+figure svg{display:block;width:100%;height:auto;max-width:660px;margin:0 auto}
 .table{overflow-x:auto;margin:.8rem 0}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem}
 th,td{padding:.35rem .8rem;text-align:left;border-bottom:1px solid var(--grid);white-space:nowrap}

@@ -46,7 +46,7 @@ pub fn scores(task: &str, measure: Measure, ranked: &[Summary<'_>]) -> Figure {
         interval: [summary.interval.low, summary.interval.high],
     };
     let all: Vec<Row> = ranked.iter().map(row).collect();
-    let title = format!("{task}: every run, mean and 95% interval");
+    let title = format!("{task}: runs, mean and interval");
     Figure::new(
         format!("scores-{}-{task}", measure.slug()),
         rows(&title, measure.name(), &all),
@@ -56,19 +56,21 @@ pub fn scores(task: &str, measure: Measure, ranked: &[Summary<'_>]) -> Figure {
 /// The learning curves, of training or, where there are any, of evaluations.
 pub fn learning(task: &Task) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for (column, title, slug) in [
+    for (column, title, slug, label) in [
         (
             "rollout/ep_rew_mean",
-            "training return (mean of 100 episodes)",
+            "training",
             "learning",
+            "mean return of 100 episodes",
         ),
         (
             "eval/mean_reward",
-            "evaluation with the most likely actions",
             "evaluation",
+            "evaluation",
+            "mean return, most likely actions",
         ),
     ] {
-        let mut plot = Plot::new(format!("{}: {title}", task.name), "environment steps", "return");
+        let mut plot = Plot::new(format!("{}: {title}", task.name), "environment steps", label);
         plot.series = task.groups.iter().filter_map(|group| banded(group, column)).collect();
         if !plot.series.is_empty() {
             figures.push(Figure::new(format!("{slug}-{}", task.name), plot.draw()));
@@ -223,7 +225,7 @@ pub fn profile(title: &str, label: &str, slug: &str, names: &[(&str, usize)], sc
         all().fold(f64::INFINITY, f64::min),
         all().fold(f64::NEG_INFINITY, f64::max),
     );
-    let threshold = |index: usize| low + (high - low) * (index as f64 / POINTS as f64 * 1.02 - 0.01);
+    let threshold = |index: usize| low + (high - low) * index as f64 / POINTS as f64;
     let thresholds: Vec<f64> = (0..=POINTS).map(threshold).collect();
     let mut plot = Plot::new(title, label, "share of runs above");
     for ((name, index), tasks) in names.iter().zip(scores) {

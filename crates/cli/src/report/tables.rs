@@ -67,6 +67,14 @@ pub fn headline(ranked: &[Summary<'_>]) -> String {
             let fewest = ranked.iter().map(|summary| summary.scores.len()).min().unwrap_or(0);
             let reach = |other: &&Summary<'_>| other.interval.high >= best.interval.low;
             let close = [next].into_iter().chain(rest).filter(reach).count();
+            if shown(best) == shown(next) {
+                let level: Vec<&str> = ranked
+                    .iter()
+                    .filter(|s| shown(s) == shown(best))
+                    .map(|s| s.name)
+                    .collect();
+                return format!("No winner: {} are level at {}.", level.join(", "), shown(best));
+            }
             let p = probability_of_improvement(&[best.scores.clone()], &[next.scores.clone()]);
             let first = format!("{} has the highest mean, {}", best.name, shown(best));
             match (fewest < LEAST_RUNS, close) {
@@ -272,6 +280,8 @@ mod tests {
             close.starts_with("No clear winner: a has the highest mean") && close.contains("one other"),
             "{close}"
         );
+        let level = headline_of(&[("a", &[500.0; 5]), ("b", &[500.0; 5]), ("c", &low)]);
+        assert_eq!(level, "No winner: a, b are level at 500.0 [500.0, 500.0].");
         let few = headline_of(&[("a", &high[..3]), ("b", &low[..3])]);
         assert!(few.contains("3 runs per method are too few"), "{few}");
         assert_eq!(headline_of(&[]), "No run has finished with a score yet.");

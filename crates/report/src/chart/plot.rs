@@ -109,8 +109,8 @@ impl Plot {
             y_label: y_label.to_string(),
             log: false,
             series: Vec::new(),
-            width: 640.0,
-            height: 360.0,
+            width: 480.0,
+            height: 310.0,
             legend: true,
         }
     }
@@ -171,7 +171,7 @@ impl Plot {
             x,
             y,
         };
-        drawing.text([frame.left, 18.0], &self.title, Paint::Ink, 14.0, Anchor::Start);
+        drawing.text([12.0, 18.0], &self.title, Paint::Ink, 14.0, Anchor::Start);
         for (tick, label) in frame.y.ticks().into_iter().zip(labels) {
             let height = frame.y(tick);
             drawing.line(vec![[frame.left, height], [frame.right, height]], Paint::Grid, 1.0);
@@ -338,7 +338,7 @@ mod tests {
         let mut plot = Plot::new("nothing", "x", "y");
         plot.series.push(Series::line("a", 0, vec![[0.0, f64::NAN]]));
         let drawing = plot.draw();
-        assert!(drawing.height >= 360.0 && drawing.marks.len() > 5);
+        assert!(drawing.height >= 310.0 && drawing.marks.len() > 5);
     }
 
     #[test]

@@ -26,10 +26,10 @@ pub struct Row {
 /// assert!(rows("Final return", "return", &[row]).height > 60.0);
 /// ```
 pub fn rows(title: &str, label: &str, rows: &[Row]) -> Drawing {
-    const WIDTH: f64 = 640.0;
+    const WIDTH: f64 = 480.0;
     const ROW: f64 = 28.0;
     let names = rows.iter().map(|row| text_width(&row.name, 13.0)).fold(0.0, f64::max);
-    let (left, right) = ((names + 24.0).min(300.0), WIDTH - 20.0);
+    let (left, right) = ((names + 24.0).min(220.0), WIDTH - 20.0);
     let all = rows.iter().flat_map(|row| row.values.iter().chain(&row.interval));
     let scale = Scale::around(all.copied(), false, 5);
     let place = |value: f64| left + (right - left) * scale.place(value);
