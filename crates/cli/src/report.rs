@@ -262,7 +262,13 @@ impl Report {
     fn show(&mut self, figures: Vec<Figure>) {
         let drawings: Vec<_> = figures.iter().map(|figure| figure.drawing.clone()).collect();
         self.page.pictures(&drawings);
-        self.figures.extend(figures);
+        for mut figure in figures {
+            // Two methods whose names differ in what a file's name cannot hold.
+            while self.figures.iter().any(|other| other.name == figure.name) {
+                figure.name.push('_');
+            }
+            self.figures.push(figure);
+        }
     }
 
     fn tabulate(&mut self, name: String, table: TextTable) {

@@ -1,7 +1,8 @@
 //! The statistics over tasks against the Python package rliable, recorded by `record_rliable.py`.
 //!
 //! Estimates are equal to rounding. Bootstrap intervals come from different generators, so they agree to the noise of their own
-//! resampling: within 4% of the interval's width (rliable's 20,000 resamples and ours leave about 1% each).
+//! resampling: within 4% of the interval's width (rliable's 20,000 resamples and our 10,000 leave about 1% each); the
+//! share of runs above a threshold moves in steps of one run, and its interval may be off by one.
 
 use epgt_report::aggregate::{
     aggregate_iqm, aggregate_mean, aggregate_median, improvement_interval, performance_profile,
@@ -38,10 +39,9 @@ fn assert_equal(ours: f64, recorded: &Value) {
 }
 
 #[track_caller]
-fn assert_near(ours: Interval, recorded: &Value) {
+fn assert_near(ours: Interval, recorded: &Value, step: f64) {
     let recorded = numbers(recorded);
-    // A statistic with few possible values may jump to the next one.
-    let tolerance = NOISE * (recorded[1] - recorded[0]) + 0.02;
+    let tolerance = NOISE * (recorded[1] - recorded[0]) + 1.001 * step;
     for (ours, recorded) in [ours.low, ours.high].into_iter().zip(&recorded) {
         assert!(
             (ours - recorded).abs() <= tolerance,
@@ -74,13 +74,14 @@ fn intervals_are_rliables_to_the_noise_of_resampling() {
         let (a, b) = (tasks(&case["a"]), tasks(&case["b"]));
         let statistics: [fn(&[Vec<f64>]) -> f64; 3] = [aggregate_mean, aggregate_median, aggregate_iqm];
         for (statistic, recorded) in statistics.into_iter().zip(case["intervals"].as_array().unwrap()) {
-            assert_near(stratified_interval(&a, RESAMPLES, 0, statistic), recorded);
+            assert_near(stratified_interval(&a, RESAMPLES, 0, statistic), recorded, 0.0);
         }
         let interval = improvement_interval(&a, &b, RESAMPLES, 0);
-        assert_near(interval, &case["improvement_interval"]);
+        assert_near(interval, &case["improvement_interval"], 0.0);
+        let runs: usize = a.iter().map(Vec::len).sum();
         let band = profile_intervals(&a, &numbers(&case["thresholds"]), 4000, 0);
         for (ours, recorded) in band.into_iter().zip(case["profile_intervals"].as_array().unwrap()) {
-            assert_near(ours, recorded);
+            assert_near(ours, recorded, 1.0 / runs as f64);
         }
     }
 }

@@ -112,7 +112,7 @@ pub fn schedules(task: &Task) -> Vec<Figure> {
     for group in &task.groups {
         for name in group.runs.first().map(Run::scheduled).unwrap_or_default() {
             let mut curves: Vec<Curve> = group.runs.iter().map(|run| run.schedule(&name, false)).collect();
-            let log = wants_log(&curves);
+            let log = wants_log(&name, &curves);
             if log {
                 curves = group.runs.iter().map(|run| run.schedule(&name, true)).collect();
             }
@@ -158,8 +158,8 @@ fn thread(index: usize, curve: &Curve) -> Series {
     )
 }
 
-/// Positive values that span more than a factor of ten.
-fn wants_log(curves: &[Curve]) -> bool {
+/// Positive values that are a rate or span more than a factor of ten.
+fn wants_log(name: &str, curves: &[Curve]) -> bool {
     let values = || {
         curves
             .iter()
@@ -168,7 +168,7 @@ fn wants_log(curves: &[Curve]) -> bool {
             .filter(|value| value.is_finite())
     };
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    low > 0.0 && high / low > 5.0
+    low > 0.0 && (name.contains("rate") || high / low > 10.0)
 }
 
 /// Epsilon, the size of the memory, and the encoder's reconstruction loss.

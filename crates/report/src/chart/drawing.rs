@@ -169,6 +169,27 @@ pub fn ramp(value: f64) -> [u8; 3] {
     [0, 1, 2].map(|channel| (STOPS[from][channel] * (1.0 - share) + STOPS[from + 1][channel] * share).round() as u8)
 }
 
+/// A text cut to a width, with a sign that it was.
+///
+/// ```
+/// use epgt_report::chart::fitting;
+/// assert_eq!(fitting("short", 12.0, 100.0), "short");
+/// assert!(fitting("something much longer", 12.0, 60.0).ends_with('…'));
+/// ```
+pub fn fitting(text: &str, size: f64, width: f64) -> String {
+    if text_width(text, size) <= width {
+        return text.to_string();
+    }
+    let mut cut = String::new();
+    for character in text.chars() {
+        cut.push(character);
+        if text_width(&cut, size) + size > width {
+            break;
+        }
+    }
+    cut + "…"
+}
+
 /// About how wide a text is in a plain typeface of this size.
 ///
 /// ```

@@ -1,6 +1,6 @@
 //! Charts with two axes: curves with bands, and scattered values.
 
-use super::drawing::{Anchor, Drawing, Mark, Paint, text_width};
+use super::drawing::{Anchor, Drawing, Mark, Paint, fitting, text_width};
 use super::scale::{Scale, number};
 
 /// Points with words under the mouse, per curve.
@@ -171,7 +171,13 @@ impl Plot {
             x,
             y,
         };
-        drawing.text([12.0, 18.0], &self.title, Paint::Ink, 14.0, Anchor::Start);
+        drawing.text(
+            [12.0, 18.0],
+            fitting(&self.title, 14.0, self.width - 24.0),
+            Paint::Ink,
+            14.0,
+            Anchor::Start,
+        );
         for (tick, label) in frame.y.ticks().into_iter().zip(labels) {
             let height = frame.y(tick);
             drawing.line(vec![[frame.left, height], [frame.right, height]], Paint::Grid, 1.0);
@@ -271,7 +277,8 @@ impl Plot {
         let (mut x, mut y) = (16.0, self.height + 12.0);
         let named: Vec<&Series> = self.series.iter().filter(|series| !series.name.is_empty()).collect();
         for series in &named {
-            let width = 34.0 + text_width(&series.name, 12.0) + 18.0;
+            let name = fitting(&series.name, 12.0, self.width - 80.0);
+            let width = 34.0 + text_width(&name, 12.0) + 18.0;
             if x + width > self.width && x > 16.0 {
                 (x, y) = (16.0, y + 18.0);
             }
@@ -282,7 +289,7 @@ impl Plot {
                 dash: series.dash,
                 opacity: 1.0,
             });
-            drawing.text([x + 34.0, y], &series.name, Paint::Ink, 12.0, Anchor::Start);
+            drawing.text([x + 34.0, y], name, Paint::Ink, 12.0, Anchor::Start);
             x += width;
         }
         if !named.is_empty() {

@@ -1,6 +1,6 @@
 //! A chart with one row per method: every run a dot, the mean and its interval on top. Who is best is seen before it is read.
 
-use super::drawing::{Anchor, Drawing, Mark, Paint, text_width};
+use super::drawing::{Anchor, Drawing, Mark, Paint, fitting, text_width};
 use super::scale::{Scale, number};
 
 /// One row.
@@ -40,7 +40,13 @@ pub fn rows(title: &str, label: &str, rows: &[Row]) -> Drawing {
         title: title.to_string(),
         marks: Vec::new(),
     };
-    drawing.text([12.0, 18.0], title, Paint::Ink, 14.0, Anchor::Start);
+    drawing.text(
+        [12.0, 18.0],
+        fitting(title, 14.0, WIDTH - 24.0),
+        Paint::Ink,
+        14.0,
+        Anchor::Start,
+    );
     for tick in scale.ticks() {
         drawing.line(vec![[place(tick), 30.0], [place(tick), bottom]], Paint::Grid, 1.0);
         drawing.text(
@@ -61,7 +67,13 @@ pub fn rows(title: &str, label: &str, rows: &[Row]) -> Drawing {
     for (index, row) in rows.iter().enumerate() {
         let y = 34.0 + ROW * (index as f64 + 0.5);
         let paint = Paint::Series(row.index);
-        drawing.text([left - 12.0, y + 4.0], &row.name, Paint::Ink, 13.0, Anchor::End);
+        drawing.text(
+            [left - 12.0, y + 4.0],
+            fitting(&row.name, 13.0, left - 18.0),
+            Paint::Ink,
+            13.0,
+            Anchor::End,
+        );
         for value in row.values.iter().filter(|value| value.is_finite()) {
             let x = place(*value);
             drawing.line(vec![[x, y - 6.0], [x, y + 6.0]], paint, 1.0);

@@ -1,6 +1,6 @@
 //! A map of points coloured by a value, with the key to its colours; the axes of such a map mean nothing and are not drawn.
 
-use super::drawing::{Anchor, Drawing, Mark, Paint};
+use super::drawing::{Anchor, Drawing, Mark, Paint, fitting};
 use super::scale::number;
 use crate::statistics::{percentile, sorted};
 
@@ -20,7 +20,13 @@ pub fn scatter(title: &str, label: &str, points: &[[f64; 2]], values: &[f64]) ->
         title: title.to_string(),
         marks: Vec::new(),
     };
-    drawing.text([12.0, 18.0], title, Paint::Ink, 14.0, Anchor::Start);
+    drawing.text(
+        [12.0, 18.0],
+        fitting(title, 14.0, SIDE - 24.0),
+        Paint::Ink,
+        14.0,
+        Anchor::Start,
+    );
     let extreme = |axis: usize, pick: fn(f64, f64) -> f64, start: f64| points.iter().map(|p| p[axis]).fold(start, pick);
     let low = [0, 1].map(|axis| extreme(axis, f64::min, f64::INFINITY));
     let high = [0, 1].map(|axis| extreme(axis, f64::max, f64::NEG_INFINITY));
