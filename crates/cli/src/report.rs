@@ -160,11 +160,14 @@ impl Report {
             ));
             for run in unfinished {
                 let place = run.directory.display();
-                self.page.note(&format!(
-                    "{place} has come to step {:.0} (seed {}).",
-                    run.steps(),
-                    run.seed
-                ));
+                let why = run
+                    .failure
+                    .as_ref()
+                    .map(|sentence| format!(": {sentence}"))
+                    .unwrap_or_default();
+                let (step, seed) = (run.steps(), &run.seed);
+                self.page
+                    .note(&format!("{place} has come to step {step:.0} (seed {seed}){why}"));
             }
             for sentence in broken {
                 self.page.note(sentence);

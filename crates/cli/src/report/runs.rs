@@ -12,6 +12,9 @@ use epgt_train::{CHECKPOINT, CONFIG, RESULT, RunResult};
 
 use crate::output::reason;
 
+/// Why a run of an experiment stopped.
+const FAILURE: &str = "failure.txt";
+
 /// Points to which a schedule is condensed.
 const SCHEDULE_POINTS: usize = 80;
 
@@ -33,6 +36,8 @@ pub struct Run {
     pub config_text: String,
     /// There once it has finished.
     pub result: Option<RunResult>,
+    /// Why it stopped, where an experiment has written it down.
+    pub failure: Option<String>,
     metrics: CsvTable,
 }
 
@@ -41,19 +46,22 @@ pub struct Run {
 pub enum Measure {
     /// Mean return of the last hundred training episodes
     Final,
-    /// The best evaluation of any checkpoint
-    Best,
+    /// Mean return of the best policy, played once training was over
+    Checkpoint,
+    /// The best evaluation during training
+    Evaluation,
     /// Area under the learning curve, as a mean return over training
     Area,
 }
 
 impl Measure {
-    pub const ALL: [Self; 3] = [Self::Final, Self::Best, Self::Area];
+    pub const ALL: [Self; 4] = [Self::Final, Self::Checkpoint, Self::Evaluation, Self::Area];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Final => "return of the last 100 training episodes",
-            Self::Best => "best evaluation of a checkpoint",
+            Self::Checkpoint => "return of the best checkpoint, played once training was over",
+            Self::Evaluation => "best evaluation during training",
             Self::Area => "area under the learning curve (mean return over training)",
         }
     }
@@ -61,7 +69,8 @@ impl Measure {
     pub fn slug(self) -> &'static str {
         match self {
             Self::Final => "final",
-            Self::Best => "best",
+            Self::Checkpoint => "checkpoint",
+            Self::Evaluation => "evaluation",
             Self::Area => "area",
         }
     }
@@ -81,7 +90,8 @@ impl Run {
         let result = self.result.as_ref()?;
         match measure {
             Measure::Final => result.return_last_100,
-            Measure::Best => result.best_evaluation,
+            Measure::Checkpoint => result.best_checkpoint,
+            Measure::Evaluation => result.best_evaluation,
             Measure::Area => self.curve("rollout/ep_rew_mean").area(),
         }
     }
@@ -161,7 +171,7 @@ pub fn find(directories: &[PathBuf]) -> Result<(Vec<Run>, Vec<String>), String> 
 fn search(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), String> {
     let entries = fs::read_dir(directory).map_err(|error| reason(&error))?;
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    let is_run = [CONFIG, RESULT, CHECKPOINT, "metrics.csv"]
+    let is_run = [CONFIG, RESULT, CHECKPOINT, "metrics.csv", FAILURE]
         .iter()
         .any(|name| directory.join(name).is_file());
     if is_run {
@@ -191,7 +201,13 @@ pub fn natural(name: &str) -> Vec<(u64, char)> {
 
 fn read(directory: &Path, origin: usize) -> Result<Run, String> {
     let named = |name: &str, problem: &str| format!("{}: {problem}", directory.join(name).display());
-    let config_text = fs::read_to_string(directory.join(CONFIG)).map_err(|error| named(CONFIG, &reason(&error)))?;
+    let failure = fs::read_to_string(directory.join(FAILURE))
+        .ok()
+        .map(|text| text.trim().to_string());
+    let config_text = fs::read_to_string(directory.join(CONFIG)).map_err(|error| match &failure {
+        Some(sentence) => format!("{}: {sentence}", directory.display()),
+        None => named(CONFIG, &reason(&error)),
+    })?;
     let table: toml::Table = config_text.parse().map_err(|_| named(CONFIG, "it is not valid TOML"))?;
     let mut settings = BTreeMap::new();
     flatten("", &table, &mut settings);
@@ -219,6 +235,7 @@ fn read(directory: &Path, origin: usize) -> Result<Run, String> {
         settings,
         config_text,
         result,
+        failure,
         metrics,
     })
 }
