@@ -43,7 +43,7 @@ pub fn run(args: &PageArgs) -> Result<Done, String> {
     Ok(Done::Completely)
 }
 
-/// What [`write`] has made.
+/// What [`write()`] has made.
 pub struct Written {
     /// The page.
     pub page: PathBuf,

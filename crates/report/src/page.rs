@@ -144,9 +144,9 @@ nav a{color:var(--s0)}
 p{max-width:75ch;margin:.5rem 0}
 .headline{font-size:1.2rem;line-height:1.4;font-weight:600}
 .note{color:var(--muted);font-size:.9rem}
-.pictures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,300px),1fr));gap:1rem;margin:1rem 0;align-items:start}
-.pictures:has(.wide){grid-template-columns:repeat(auto-fit,minmax(min(100%,420px),1fr))}
-figure{margin:0;padding:.6rem;border:1px solid var(--grid);border-radius:10px;min-width:0}
+.pictures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,300px),1fr));gap:1rem;margin:1rem 0}
+.pictures:has(.wide){grid-template-columns:repeat(auto-fill,minmax(min(100%,420px),1fr))}
+figure{margin:0;padding:.6rem;border:1px solid var(--grid);border-radius:10px;min-width:0;display:flex;align-items:center}
 figure svg{display:block;width:100%;height:auto;max-width:660px;margin:0 auto}
 .table{overflow-x:auto;margin:.8rem 0}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem}

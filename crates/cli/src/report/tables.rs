@@ -1,5 +1,7 @@
 //! What the scores of a task come to: the sentence above its pictures and the tables below them.
 
+use std::slice::from_ref;
+
 use epgt_report::aggregate::{
     aggregate_iqm, aggregate_mean, aggregate_median, improvement_interval, probability_of_improvement,
     stratified_interval,
@@ -75,7 +77,7 @@ pub fn headline(ranked: &[Summary<'_>]) -> String {
                     .collect();
                 return format!("No winner: {} are level at {}.", level.join(", "), shown(best));
             }
-            let p = probability_of_improvement(&[best.scores.clone()], &[next.scores.clone()]);
+            let p = probability_of_improvement(from_ref(&best.scores), from_ref(&next.scores));
             let first = format!("{} has the highest mean, {}", best.name, shown(best));
             match (fewest < LEAST_RUNS, close) {
                 (true, _) => format!(
@@ -136,8 +138,8 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
         false => "-".to_string(),
     };
     for (index, summary) in summaries.iter().enumerate() {
-        let scores = std::slice::from_ref(&summary.scores);
-        let other = std::slice::from_ref(&against.scores);
+        let scores = from_ref(&summary.scores);
+        let other = from_ref(&against.scores);
         let iqm = stratified_interval(scores, RESAMPLES, 0, |tasks| interquartile_mean(&tasks[0]));
         let (a, b) = match comparison {
             Comparison::ReferenceOverEach => (other, scores),
