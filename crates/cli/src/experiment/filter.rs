@@ -12,6 +12,11 @@ pub struct Filter {
 }
 
 impl Filter {
+    /// Whether it takes every cell.
+    pub fn takes_all(&self) -> bool {
+        self.tasks.is_empty() && self.methods.is_empty() && self.seeds.is_empty()
+    }
+
     /// Reads `task=A,task=B,method=x,seed=0,seed=2-4`; names are those of the plan.
     pub fn parse(text: &str, plan: &Plan) -> Result<Self, String> {
         let mut filter = Self::default();

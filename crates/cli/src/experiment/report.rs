@@ -57,7 +57,26 @@ pub fn write(plan: &Plan, out: &Path, others: &[PathBuf], filter: &Filter) -> Re
         "\nWritten to {0}/results.md, {0}/results.csv and {0}/costs.md\n",
         out.display()
     ));
+    // A single cell of a cluster's many draws no pictures of the others.
+    if filter.takes_all() && !rows.is_empty() {
+        let page = page(plan, out, &found)?;
+        text.push_str(&format!("Pictures in {}\n", page.display()));
+    }
     Ok(text)
+}
+
+/// Writes `report.html` on the cells that have begun.
+fn page(plan: &Plan, out: &Path, found: &[(Cell, State)]) -> Result<PathBuf, String> {
+    let begun = found
+        .iter()
+        .filter(|(_, state)| matches!(state, State::Finished(_) | State::Begun));
+    let directories: Vec<PathBuf> = begun.map(|(cell, _)| cell.directory.clone()).collect();
+    let mut notes = vec![plan.description.trim().to_string()];
+    if plan.scale != 1.0 {
+        notes.push(format!("Scaled: every run had {} times its steps.", plan.scale));
+    }
+    let page = out.join("report.html");
+    Ok(crate::report::write(&directories, Some(&page), Some(&plan.title()), &notes)?.page)
 }
 
 /// Each cell where it has come furthest among the directories.
