@@ -122,7 +122,7 @@ scheduler = "random-search"
 population.runs = 2
 "#;
     std::fs::write(place.path("populations.toml"), text).unwrap();
-    let end = place.run(&["experiment", "populations.toml", "--out", "out", "--quiet"]);
+    let end = place.run(&["experiment", "run", "populations.toml", "--out", "out", "--quiet"]);
     assert_eq!(end.code, Some(0), "{end:?}");
     assert!(end.stdout.contains("random-search"), "{}", end.stdout);
 }
