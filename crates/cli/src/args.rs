@@ -62,7 +62,8 @@ pub struct TrainArgs {
     /// The policy-gradient method: a2c, ppo, acktr [default: what suits the task]
     #[arg(long)]
     pub algo: Option<String>,
-    /// Who schedules the hyperparameters: epgt, fixed, random, bandit, dqn, hoof, meta-gradient
+    /// Who schedules the hyperparameters: epgt, fixed, random, bandit, dqn, lrrl, ultho, hoof, meta-gradient; or several runs
+    /// side by side: pbt, pb2, grid, random-search
     #[arg(long)]
     pub scheduler: Option<String>,
     /// The hyper-agent's settings to start from: default (best evidence) or paper (exactly the paper)

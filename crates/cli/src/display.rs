@@ -12,6 +12,9 @@ use crate::output;
 /// Between two plain lines of one run.
 const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
+/// Members of a population whose scores are shown.
+const MOST_MEMBERS: usize = 8;
+
 /// Columns and rows of a terminal that does not tell.
 const USUAL_SIZE: (usize, usize) = (80, 24);
 
@@ -74,12 +77,17 @@ impl Display {
             rule if rule.is_rule() => format!(": {}.", tuned.collect::<Vec<_>>().join(", ")),
             _ => format!(": {}; |A| = {size}.", tuned.collect::<Vec<_>>().join(", ")),
         };
+        let each = if run.scheduler.is_population() {
+            " for each member"
+        } else {
+            ""
+        };
         let schedules = match config.schedule_sentence() {
             sentence if sentence.is_empty() => sentence,
             sentence => format!("\n{sentence}"),
         };
         output::note(&format!(
-            "Training {} with {}, {} environments, {} steps.\nScheduler {}{scheduled}{schedules}",
+            "Training {} with {}, {} environments, {} steps{each}.\nScheduler {}{scheduled}{schedules}",
             run.task,
             run.algo.name(),
             run.n_envs,
@@ -176,6 +184,18 @@ fn parts(progress: &Progress<'_>, learns: bool) -> Vec<String> {
     parts.extend(progress.best_evaluation.map(|best| format!("best {best:.1}")));
     let values = progress.hyperparameters.iter();
     parts.extend(values.map(|(name, value)| format!("{name} {}", setting(*value))));
+    if !progress.members.is_empty() {
+        let shown = progress.members.iter().take(MOST_MEMBERS);
+        let scores: Vec<String> = shown
+            .map(|score| score.map_or("-".to_string(), |score| format!("{score:.1}")))
+            .collect();
+        let more = if progress.members.len() > MOST_MEMBERS {
+            " .."
+        } else {
+            ""
+        };
+        parts.push(format!("members {}{more}", scores.join(" ")));
+    }
     if learns {
         parts.push(format!("epsilon {:.2}", progress.epsilon));
         parts.push(format!("memory {}", progress.memory));
@@ -238,6 +258,7 @@ mod tests {
             hyperparameters: vec![("learning_rate", 7e-4)],
             epsilon: 0.75,
             memory: 42,
+            members: Vec::new(),
         }
     }
 
@@ -256,6 +277,13 @@ mod tests {
             shown,
             ["128", "1", "0", "-3", "7.000e-4", "9.500e-1", "2.500e0", "1.000e12"]
         );
+    }
+
+    #[test]
+    fn a_population_shows_its_members_scores() {
+        let mut progress = progress();
+        progress.members = vec![Some(12.34), None, Some(-5.0)];
+        assert_eq!(parts(&progress, false).last().unwrap(), "members 12.3 - -5.0");
     }
 
     #[test]

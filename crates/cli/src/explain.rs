@@ -6,6 +6,7 @@ mod log;
 mod moment;
 mod numbers;
 mod overview;
+mod population;
 mod schedule;
 
 use crate::Done;
@@ -15,6 +16,10 @@ use log::RunLog;
 
 /// Prints an overview of a run's decisions, or one decision in full.
 pub fn run(args: &ExplainArgs) -> Result<Done, String> {
+    if let Some(text) = population::text(&args.run, args.update)? {
+        output::print(&text)?;
+        return Ok(Done::Completely);
+    }
     let log = RunLog::read(&args.run)?;
     let text = match args.update {
         None => overview::text(&log),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use epgt_train::{Assignment, Config, Run, RunEnd, RunError, RunResult};
+use epgt_train::{Assignment, Config, Run, RunEnd, RunError, RunResult, Training};
 
 use crate::Done;
 use crate::args::TrainArgs;
@@ -147,8 +147,8 @@ fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
     let mut runs = Vec::new();
     for job in &jobs {
         let run = match &job.config {
-            Some(config) => Run::create(config.clone(), &job.directory, args.force),
-            None => Run::resume(&job.directory),
+            Some(config) => Training::create(config.clone(), &job.directory, args.force),
+            None => Training::resume(&job.directory),
         };
         let mut run = run.map_err(|RunError(sentence)| sentence)?;
         if jobs.len() == 1 {
@@ -212,8 +212,23 @@ fn report(args: &TrainArgs, jobs: &[Job], ends: Vec<Option<Result<RunEnd, RunErr
 
 fn summary(result: &RunResult, directory: &Path) -> String {
     let number = |x: Option<f64>| x.map_or("none yet".to_string(), |x| format!("{x:.2}"));
+    let members = match &result.population {
+        None => String::new(),
+        Some(population) => {
+            let values = population.best_values.iter();
+            let values: Vec<String> = values.map(|(name, value)| format!("{name} {value:.3e}")).collect();
+            format!(
+                "  the best of {} members, member {} with {} at the end; {} steps of all members together\n",
+                population.members,
+                population.best_member,
+                values.join(", "),
+                population.steps_all_members
+            )
+        }
+    };
+    let each = if members.is_empty() { "" } else { " of each member" };
     format!(
-        "{} seed {}: return {} over the last 100 episodes, best evaluation {}\n  {} steps in {:.1} s ({:.0}/s), in {}\n",
+        "{} seed {}: return {} over the last 100 episodes, best evaluation {}\n{members}  {} steps{each} in {:.1} s ({:.0}/s), in {}\n",
         result.task,
         result.seed,
         number(result.return_last_100),

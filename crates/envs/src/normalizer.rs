@@ -184,6 +184,20 @@ impl Normalizer {
         }
     }
 
+    /// Takes over the statistics of another; the running episodes stay those of its own environments.
+    ///
+    /// ```
+    /// use epgt_envs::Normalizer;
+    /// let (mut own, mut other) = (Normalizer::new(1, 1, true, true, 0.99), Normalizer::new(1, 1, true, true, 0.99));
+    /// other.observe(&mut [5.0]);
+    /// own.adopt(&other);
+    /// assert_eq!(own.observation_mean(), other.observation_mean());
+    /// ```
+    pub fn adopt(&mut self, other: &Self) {
+        self.observations.clone_from(&other.observations);
+        self.returns.clone_from(&other.returns);
+    }
+
     /// Stops the statistics where they are, for evaluation.
     ///
     /// ```

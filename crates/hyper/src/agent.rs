@@ -198,7 +198,8 @@ impl HyperAgent {
         &self.state.values
     }
 
-    /// After an update whose rule decided: takes over the values that were in force, for the log and the next update.
+    /// Takes over values that someone else has decided: the rule of an update that was just made, or the population that this run is a
+    /// member of. They are for the log and the next update.
     pub fn adopt(&mut self, values: impl Iterator<Item = f64>) {
         self.state.values.clear();
         self.state.values.extend(values);

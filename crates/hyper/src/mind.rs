@@ -74,6 +74,8 @@ impl Mind {
     ) -> Self {
         match scheduler {
             Scheduler::Fixed | Scheduler::Hoof | Scheduler::MetaGradient => Self::Fixed,
+            // The members of a population keep what they were given until it gives them something else.
+            Scheduler::Pbt | Scheduler::Pb2 | Scheduler::Grid | Scheduler::RandomSearch => Self::Fixed,
             Scheduler::Random => Self::Random,
             Scheduler::Bandit => Self::Bandit(groups.iter().map(|&size| Bandit::new(size)).collect()),
             Scheduler::Epgt => {

@@ -23,6 +23,26 @@ choice! {
         Hoof = "hoof",
         /// Not the hyper-agent but the update itself: it follows the gradient of the next rollout's objective.
         MetaGradient = "meta-gradient",
+        /// Population-based training: the worst members copy one of the best and change its values at random.
+        Pbt = "pbt",
+        /// Population-based bandits: as `pbt`, with the new values chosen by a Gaussian process.
+        Pb2 = "pb2",
+        /// One run for every combination of the tuned values.
+        Grid = "grid",
+        /// One run for each of some combinations, drawn at random.
+        RandomSearch = "random-search",
+    }
+}
+
+impl Scheduler {
+    /// Whether it takes several runs side by side, its members, instead of one that is scheduled.
+    ///
+    /// ```
+    /// use epgt_hyper::Scheduler;
+    /// assert!(Scheduler::Pbt.is_population() && !Scheduler::Epgt.is_population());
+    /// ```
+    pub fn is_population(self) -> bool {
+        matches!(self, Self::Pbt | Self::Pb2 | Self::Grid | Self::RandomSearch)
     }
 }
 

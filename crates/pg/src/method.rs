@@ -305,6 +305,20 @@ impl Method {
         }
     }
 
+    /// Takes over what the optimiser of another agent with the same networks has gathered. The generator stays its own, and so
+    /// do the settings: they are given to the optimiser at every update, so nothing of the other's comes along with its state.
+    ///
+    /// # Panics
+    /// If the other is another method.
+    pub fn adopt(&mut self, other: &Self) {
+        match (self, other) {
+            (Self::A2c(a2c, _), Self::A2c(other, _)) => a2c.optimiser.clone_from(&other.optimiser),
+            (Self::Ppo(ppo), Self::Ppo(other)) => ppo.optimiser.clone_from(&other.optimiser),
+            (Self::Acktr(acktr, _), Self::Acktr(other, _)) => acktr.kfac.clone_from(&other.kfac),
+            _ => panic!("a method adopts from its like"),
+        }
+    }
+
     /// Goes on from a checkpoint of the same method.
     pub fn restore(&mut self, saved: SavedMethod<'_>) -> Result<(), String> {
         match (self, saved) {

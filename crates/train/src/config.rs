@@ -13,6 +13,7 @@ use epgt_pg::{Algorithm, HoofSettings, MetaGradientSettings, MethodSettings, Pol
 use epgt_settings::{Entry, Settings, Value};
 
 use crate::defaults;
+use crate::population::PopulationSettings;
 use crate::settings::{Assignment, Preset, RunSettings};
 
 /// Everything that decides what a run does.
@@ -30,6 +31,8 @@ pub struct Config {
     pub hoof: HoofSettings,
     /// The scheduler `meta-gradient`.
     pub meta: MetaGradientSettings,
+    /// The population, for the schedulers that take several runs.
+    pub population: PopulationSettings,
     /// The scheduled hyperparameters with their grids as text.
     pub tune: Vec<(String, String)>,
     /// The options of the task that are not its defaults.
@@ -62,6 +65,7 @@ impl Config {
             hyper: HyperSettings::default(),
             hoof: HoofSettings::default(),
             meta: MetaGradientSettings::default(),
+            population: PopulationSettings::default(),
             tune: vec![("learning_rate".to_string(), "paper:7".to_string())],
             env: Vec::new(),
         };
@@ -152,6 +156,7 @@ impl Config {
             Some(("hyper", name)) => self.hyper.assign(name, value),
             Some(("hoof", name)) => self.hoof.assign(name, value),
             Some(("meta", name)) => self.meta.assign(name, value),
+            Some(("population", name)) => self.population.assign(name, value),
             _ => self.run.assign(&qualified, value),
         };
         result.map_err(|error| match qualified.split_once('.') {
@@ -217,6 +222,7 @@ impl Config {
             ("hyper", self.hyper.entries()),
             ("hoof", self.hoof.entries()),
             ("meta", self.meta.entries()),
+            ("population", self.population.entries()),
         ]
     }
 
@@ -272,6 +278,7 @@ impl Config {
         if let Some((rule, tuned)) = self.rule()? {
             rule.check(&self.method, &tuned)?;
         }
+        self.population.validate(self)?;
         self.check_memory()?;
         if self.rollouts() == 0 {
             return Err(format!(

@@ -1,25 +1,28 @@
 //! Training runs: the two-phase loop, evaluation, run directories, checkpoints.
 //!
 //! [`Config`] is what a run should do, [`Trainer`] is everything that learns, [`Run`] is a trainer in a directory with logs,
-//! evaluation and checkpoints around it.
+//! evaluation and checkpoints around it. A [`population`] is several trainers in one directory; [`Training`] is either.
 
 mod append;
 pub mod artifact;
 mod best;
 mod config;
 mod defaults;
+mod directory;
 mod env_args;
 mod evaluate;
 mod lock;
 mod logs;
 mod outcome;
 pub mod policy_file;
+pub mod population;
 mod remembered;
 mod run;
 mod settings;
 pub mod table;
 pub mod tensorboard;
 mod trainer;
+mod training;
 pub mod usage;
 mod watch;
 
@@ -27,10 +30,11 @@ pub use best::BestBy;
 pub use config::Config;
 pub use evaluate::{Evaluation, evaluate};
 pub use lock::is_training;
-pub use outcome::{HyperSeconds, Progress, RunEnd, RunError, RunResult};
+pub use outcome::{HyperSeconds, PopulationResult, Progress, RunEnd, RunError, RunResult};
 pub use policy_file::Policy;
 pub use remembered::{Remembered, remembered};
 pub use run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT, Run};
 pub use settings::{Assignment, Preset, RunSettings};
 pub use trainer::{Counters, SavedTrainer, TrainError, Trainer};
+pub use training::Training;
 pub use watch::watch;

@@ -175,7 +175,7 @@ fn decision_columns(space: &HyperSpace) -> Vec<String> {
 }
 
 /// The metrics of this moment, in the order of the columns.
-fn metrics(
+pub(crate) fn metrics(
     trainer: &Trainer,
     elapsed: f64,
     evaluation: Option<&Evaluation>,

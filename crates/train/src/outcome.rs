@@ -1,5 +1,6 @@
 //! What a run tells the world: its progress, its result, or why it stopped.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use epgt_hyper::Costs;
@@ -42,6 +43,25 @@ pub struct RunResult {
     /// Wall-clock seconds of the hyper-agent since the start or resume; null for schedulers without a context, which are not timed.
     #[serde(default)]
     pub hyper_seconds: Option<Box<HyperSeconds>>,
+    /// What is to be said of a population besides; absent for a single run. Its scores above are those of its best member, and
+    /// `steps` are those of one member.
+    #[serde(flatten)]
+    pub population: Option<Box<PopulationResult>>,
+}
+
+/// What a population came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PopulationResult {
+    /// Members.
+    pub members: usize,
+    /// Environment steps of all members together: what the result has cost.
+    pub steps_all_members: u64,
+    /// The member with the best mean return over its last hundred training episodes.
+    pub best_member: usize,
+    /// The values that were in force for it at the end.
+    pub best_values: BTreeMap<String, f64>,
+    /// Members that had diverged at the end.
+    pub diverged_members: usize,
 }
 
 /// What of a run's wall-clock time each part of the hyper-agent took ([`Costs`]), in seconds.
@@ -82,6 +102,7 @@ impl From<&Costs> for HyperSeconds {
 }
 
 /// How a run ended.
+#[expect(clippy::large_enum_variant, reason = "there is one of them in a run")]
 #[derive(Clone, Debug, PartialEq)]
 pub enum RunEnd {
     /// The budget is spent.
@@ -138,4 +159,6 @@ pub struct Progress<'a> {
     pub epsilon: f32,
     /// Tuples in the episodic memory.
     pub memory: usize,
+    /// The scores of a population's members; empty for a single run. The steps are then those of each member on average.
+    pub members: Vec<Option<f64>>,
 }

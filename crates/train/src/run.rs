@@ -15,7 +15,7 @@
 //! any moment and resumed ends with the same bytes as one that was not.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -29,7 +29,7 @@ use crate::lock::lock;
 use crate::logs::{LogLengths, Logs};
 use crate::outcome::{Progress, RunEnd, RunError, RunResult};
 use crate::trainer::{SavedTrainer, TrainError, Trainer};
-use crate::{Config, Evaluation, evaluate, logs, policy_file, usage};
+use crate::{Config, Evaluation, directory, evaluate, policy_file, usage};
 
 /// File names in a run directory.
 pub const CONFIG: &str = "config.toml";
@@ -91,29 +91,19 @@ pub struct Run {
 impl Run {
     /// Starts a run in a new directory. An existing run is only replaced with `force`, and then only its own files.
     pub fn create(config: Config, directory: &Path, force: bool) -> Result<Self, RunError> {
-        if !force {
-            Self::refuse_taken(directory)?;
+        if config.run.scheduler.is_population() {
+            let name = config.run.scheduler.name();
+            return Err(RunError(format!(
+                "the scheduler {name} takes a population; start it with Training::create"
+            )));
         }
-        fs::create_dir_all(directory).map_err(|error| unusable(directory, &error))?;
-        let lock = lock(directory)?;
-        if !force {
-            // Another process may have made its run here before this one had the lock.
-            Self::refuse_taken(directory)?;
-        }
+        let lock = directory::take(directory, force)?;
         Self::begin(config, directory, lock)
     }
 
     /// Starts a run in a directory that this process has the lock of; what a run left there goes.
     fn begin(config: Config, directory: &Path, lock: File) -> Result<Self, RunError> {
-        for name in [BEST_POLICY, LAST_POLICY, CHECKPOINT, RESULT]
-            .iter()
-            .chain(&logs::FILES)
-        {
-            match fs::remove_file(directory.join(name)) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unusable(directory, &error)),
-                _ => {}
-            }
-        }
+        directory::clear(directory)?;
         let config_text = config.to_toml();
         let trainer = Trainer::new(&config)?;
         let logs = Logs::create(directory, &trainer)?;
@@ -134,40 +124,17 @@ impl Run {
 
     /// Goes on from the last checkpoint of a run, or from its start if it was stopped before the first.
     pub fn resume(directory: &Path) -> Result<Self, RunError> {
-        let path = directory.join(CONFIG);
-        let config_text = fs::read_to_string(&path).map_err(|error| {
-            RunError(format!(
-                "{} is not a run directory: cannot read {CONFIG}: {}",
-                directory.display(),
-                artifact::reason(&error)
-            ))
-        })?;
-        let config = Config::read_toml(&config_text)
-            .and_then(|assignments| Config::build(&assignments))
-            .map_err(|error| RunError(format!("{}: {error}", path.display())))?;
+        let (config, config_text) = directory::read_config(directory)?;
         let lock = lock(directory)?;
-        let path = directory.join(CHECKPOINT);
-        if !path.exists() {
-            if directory.join(RESULT).exists() {
-                return Err(RunError(format!(
-                    "{} holds a finished run whose {CHECKPOINT} is missing; there is nothing to go on from",
-                    directory.display()
-                )));
-            }
+        if !directory::has_checkpoint(directory)? {
             return Self::begin(config, directory, lock);
         }
+        let path = directory.join(CHECKPOINT);
         let payload = artifact::open(&path)?;
-        let checkpoint: Checkpoint<'_> = postcard::from_bytes(&payload).map_err(|_| {
-            RunError(format!(
-                "{} was written by another version of this program",
-                path.display()
-            ))
-        })?;
+        let checkpoint: Checkpoint<'_> =
+            postcard::from_bytes(&payload).map_err(|_| directory::of_another_version(&path))?;
         if checkpoint.config != config_text {
-            return Err(RunError(format!(
-                "{} has changed since the checkpoint was written; restore it, or start a new run with it by --config",
-                directory.join(CONFIG).display()
-            )));
+            return Err(directory::config_has_changed(directory));
         }
         let mut trainer = Trainer::new(&config)?;
         trainer
@@ -352,6 +319,7 @@ impl Run {
             hyperparameters: names.zip(trainer.hyper.values().iter().copied()).collect(),
             epsilon: insight.epsilon,
             memory: insight.memory,
+            members: Vec::new(),
         }
     }
 
@@ -374,6 +342,7 @@ impl Run {
             peak_memory_mb: usage::peak_memory_mb(),
             policy_sha256,
             hyper_seconds: self.trainer.hyper.costs().map(|costs| Box::new(costs.into())),
+            population: None,
         }
     }
 
@@ -387,12 +356,4 @@ impl Run {
             self.trainer.counters.steps
         ))
     }
-}
-
-fn unusable(directory: &Path, error: &std::io::Error) -> RunError {
-    RunError(format!(
-        "cannot use {}: {}",
-        directory.display(),
-        artifact::reason(error)
-    ))
 }

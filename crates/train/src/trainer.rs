@@ -242,6 +242,22 @@ impl Trainer {
         Ok(())
     }
 
+    /// Puts other values of the scheduled hyperparameters in force, from the next update or rollout on. For a member of a
+    /// population, whose scheduler is `fixed`.
+    pub fn keep(&mut self, values: &[f64]) {
+        self.hyper.adopt(values.iter().copied());
+        self.apply_hyper_action();
+    }
+
+    /// Takes over another's networks, optimiser, normalisation and counters, and so its score. Environments, generators and the
+    /// values in force stay its own.
+    pub fn adopt(&mut self, other: &Self) {
+        self.policy.params.clone_from(&other.policy.params);
+        self.method.adopt(&other.method);
+        self.normalizer.adopt(&other.normalizer);
+        self.counters.clone_from(&other.counters);
+    }
+
     /// Gives the hyper-agent's values to the method.
     fn apply_hyper_action(&mut self) {
         for (&index, &value) in self.scheduled.iter().zip(self.hyper.values()) {

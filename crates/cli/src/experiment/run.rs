@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use epgt_train::{Run, RunEnd, RunError, RunResult};
+use epgt_train::{RunEnd, RunError, RunResult, Training};
 
 use super::cell::{Cell, State};
 use super::filter::Filter;
@@ -172,12 +172,12 @@ fn make_run(cell: &Cell, stop: &AtomicBool, observe: &mut dyn FnMut(f64, Option<
 }
 
 /// Takes a cell's run for this process, or says why there is nothing to be made of it.
-fn take(cell: &Cell) -> Result<Run, Box<End>> {
+fn take(cell: &Cell) -> Result<Training, Box<End>> {
     for _ in 0..LOOKS {
         let begun = cell.has_begun();
         let run = match begun {
-            true => Run::resume(&cell.directory),
-            false => Run::create(cell.config.clone(), &cell.directory, false),
+            true => Training::resume(&cell.directory),
+            false => Training::create(cell.config.clone(), &cell.directory, false),
         };
         // Looked at after the lock was taken or refused: whoever had it before may have finished.
         if let Ok(State::Finished(result)) = cell.state() {

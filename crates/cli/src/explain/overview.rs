@@ -71,10 +71,20 @@ pub fn text(log: &RunLog) -> String {
     text
 }
 
-fn what_it_does(scheduler: Scheduler) -> &'static str {
+pub(super) fn what_it_does(scheduler: Scheduler) -> &'static str {
     match scheduler {
         Scheduler::Epgt => {
             "recalls the moments of training most like the present one and takes the choice that did best there"
+        }
+        Scheduler::Pbt => {
+            "every so often the worst members copy one of the best and multiply its values or draw new ones"
+        }
+        Scheduler::Pb2 => {
+            "every so often the worst members copy one of the best; a Gaussian process chooses their values"
+        }
+        Scheduler::Grid => "trains one member for every combination of the tuned values and compares them",
+        Scheduler::RandomSearch => {
+            "trains one member for each of some combinations, drawn at random, and compares them"
         }
         Scheduler::Fixed => "keeps the values it was given; there is no memory and nothing is decided",
         Scheduler::Random => "draws every choice at random; there is no memory and nothing is learned",

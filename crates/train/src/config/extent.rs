@@ -128,12 +128,13 @@ impl Config {
         };
         let actions = self.hyper_space()?.0.len() as f64;
         let search = (actions + 1.0) * 2.0 * hyper.neighbours.max(hyper.write_neighbours) as f64;
-        let gigabytes = 4e-9 * (rollout + 3.0 * weights + encoder + search + 64.0 * hyper.dqn_batch as f64);
+        let members = self.population.members(self)? as f64;
+        let gigabytes = 4e-9 * members * (rollout + 3.0 * weights + encoder + search + 64.0 * hyper.dqn_batch as f64);
         match gigabytes <= MOST_GIGABYTES {
             true => Ok(()),
             false => Err(format!(
                 "these settings need about {gigabytes:.0} GB, more than the {MOST_GIGABYTES} GB that are accepted; lower n_envs, \
-                 n_steps, policy.hidden or the hyper section's sizes"
+                 n_steps, policy.hidden or the sizes in the hyper and population sections"
             )),
         }
     }

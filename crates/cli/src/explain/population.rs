@@ -1,0 +1,139 @@
+//! A population explained: what it is, which values each member had when, whom it copied, and how it ended.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use epgt_hyper::Scheduler;
+use epgt_report::text_table::TextTable;
+use epgt_train::population::POPULATION;
+use epgt_train::table::{CsvTable, read_csv};
+use epgt_train::{CONFIG, Config};
+
+use super::numbers::short;
+use super::overview::what_it_does;
+
+/// What there is to say of a population; `None` for any other directory. The error is one sentence.
+pub fn text(directory: &Path, update: Option<u64>) -> Result<Option<String>, String> {
+    let Some(config) = config(directory) else {
+        return Ok(None);
+    };
+    if update.is_some() {
+        return Err(format!(
+            "{} holds a population, whose values change at exchanges and not at updates; leave --update out",
+            directory.display()
+        ));
+    }
+    let table = read_csv(directory.join(POPULATION)).map_err(|error| error.to_string())?;
+    let names: Vec<&str> = config.tune.iter().map(|(name, _)| name.as_str()).collect();
+    let rows = rows(&table, &names)?;
+    let members = rows.iter().map(|row| row.member + 1).max().unwrap_or(0);
+    let run = &config.run;
+    let mut text = format!(
+        "{} with {}, seed {}: {members} members of {} steps each.\nScheduler {}: {}.\n",
+        run.task,
+        run.algo.name(),
+        run.seed,
+        run.steps,
+        run.scheduler.name(),
+        what_it_does(run.scheduler)
+    );
+    match run.scheduler {
+        Scheduler::Pbt | Scheduler::Pb2 => {
+            let ready = config.population.ready;
+            let _ = writeln!(
+                text,
+                "Exchanges are every {ready} steps, at the end of a rollout; a score is the mean return of the last 100 episodes."
+            );
+            for member in 0..members {
+                text += &schedule(&rows, member, &names);
+            }
+        }
+        _ => text += &ranking(&rows, &names),
+    }
+    Ok(Some(text))
+}
+
+/// The configuration in a directory, where it is a population's; whatever else is wrong is told by who reads it next.
+fn config(directory: &Path) -> Option<Config> {
+    let text = std::fs::read_to_string(directory.join(CONFIG)).ok()?;
+    let config = Config::read_toml(&text)
+        .and_then(|assignments| Config::build(&assignments))
+        .ok()?;
+    config.run.scheduler.is_population().then_some(config)
+}
+
+/// A row of `population.csv`.
+struct Row {
+    event: String,
+    steps: f64,
+    member: usize,
+    score: f64,
+    copied_from: f64,
+    /// The values in force from then on, or until then at the end.
+    values: Vec<f64>,
+}
+
+fn rows(table: &CsvTable, names: &[&str]) -> Result<Vec<Row>, String> {
+    let numbers = |column: &str| table.numbers(column).map_err(|error| error.to_string());
+    let (steps, members, scores) = (numbers("steps")?, numbers("member")?, numbers("score")?);
+    let copied_from = numbers("copied_from")?;
+    let columns = |moment: &str| -> Result<Vec<Vec<f64>>, String> {
+        names.iter().map(|name| numbers(&format!("{name}_{moment}"))).collect()
+    };
+    let (before, after) = (columns("before")?, columns("after")?);
+    let row = |i: usize| {
+        let event = table.rows[i].first().cloned().unwrap_or_default();
+        let source = if event == "end" { &before } else { &after };
+        Row {
+            steps: steps[i],
+            member: members[i] as usize,
+            score: scores[i],
+            copied_from: copied_from[i],
+            values: source.iter().map(|column| column[i]).collect(),
+            event,
+        }
+    };
+    Ok((0..table.rows.len()).map(row).collect())
+}
+
+/// When a member's values changed, and how it ended.
+fn schedule(rows: &[Row], member: usize, names: &[&str]) -> String {
+    let header = [&["steps", "score", "copied"], names].concat();
+    let mut table = TextTable::new(&header);
+    for row in rows.iter().filter(|row| row.member == member && row.event != "kept") {
+        let copied = match row.event.as_str() {
+            "copied" => format!("member {}", row.copied_from),
+            event => event.to_string(),
+        };
+        let mut fields = vec![short(row.steps), short(row.score), copied];
+        fields.extend(row.values.iter().map(|&value| short(value)));
+        table.row(&fields.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    format!("\nMember {member}\n\n{}", table.plain())
+}
+
+/// The members of a search with what they came to, the best first.
+fn ranking(rows: &[Row], names: &[&str]) -> String {
+    let mut ends: Vec<&Row> = rows.iter().filter(|row| row.event == "end").collect();
+    let (title, first) = match ends.is_empty() {
+        true => ("It has not ended yet; its members are", "start"),
+        false => ("Its members, the best first", "end"),
+    };
+    ends = rows.iter().filter(|row| row.event == first).collect();
+    let height = |row: &Row| {
+        if row.score.is_nan() {
+            f64::NEG_INFINITY
+        } else {
+            row.score
+        }
+    };
+    ends.sort_by(|a, b| height(b).total_cmp(&height(a)));
+    let header = [&["member", "score"], names].concat();
+    let mut table = TextTable::new(&header);
+    for row in ends {
+        let mut fields = vec![row.member.to_string(), short(row.score)];
+        fields.extend(row.values.iter().map(|&value| short(value)));
+        table.row(&fields.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    format!("\n{title}\n\n{}", table.plain())
+}

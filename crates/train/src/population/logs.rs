@@ -1,0 +1,145 @@
+//! What a population writes as a whole: `metrics.csv`, and every exchange in `population.csv`.
+
+use std::path::Path;
+
+use epgt_hyper::HyperSpace;
+use serde::{Deserialize, Serialize};
+
+use super::exchange::{Move, ranked};
+use super::member::Member;
+use crate::artifact::ArtifactError;
+use crate::logs::metrics;
+use crate::table::{Cell, CsvWriter};
+
+const METRICS: &str = "metrics.csv";
+
+/// The open tables of a population.
+pub(super) struct PopulationLogs {
+    metrics: CsvWriter,
+    exchanges: CsvWriter,
+}
+
+/// Their lengths at a checkpoint.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct PopulationLogLengths {
+    metrics: u64,
+    exchanges: u64,
+}
+
+/// What is told of a member in `population.csv`.
+pub(super) enum Event<'a> {
+    /// Its first values.
+    Start(&'a [f64]),
+    /// An exchange.
+    Exchange(&'a Move),
+    /// Its last score.
+    End(&'a [f64]),
+}
+
+impl PopulationLogs {
+    pub fn create(directory: &Path, space: &HyperSpace, members: &[Member]) -> Result<Self, ArtifactError> {
+        let names: Vec<String> = row(members, 0.0, None).into_iter().map(|(name, _)| name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut columns: Vec<String> = ["event", "steps", "member", "score", "copied_from"]
+            .map(String::from)
+            .to_vec();
+        for moment in ["before", "after"] {
+            columns.extend(space.axes().iter().map(|axis| format!("{}_{moment}", axis.name)));
+        }
+        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        Ok(Self {
+            metrics: CsvWriter::create(directory.join(METRICS), &names)?,
+            exchanges: CsvWriter::create(directory.join(super::POPULATION), &columns)?,
+        })
+    }
+
+    pub fn resume(directory: &Path, lengths: &PopulationLogLengths) -> Result<Self, ArtifactError> {
+        Ok(Self {
+            metrics: CsvWriter::open_at(directory.join(METRICS), lengths.metrics)?,
+            exchanges: CsvWriter::open_at(directory.join(super::POPULATION), lengths.exchanges)?,
+        })
+    }
+
+    /// One row of metrics.
+    pub fn metrics(&mut self, members: &[Member], elapsed: f64, best: Option<f64>) -> Result<(), ArtifactError> {
+        for (_, value) in row(members, elapsed, best) {
+            self.metrics.field(value.map_or(Cell::Empty, Cell::F64));
+        }
+        self.metrics.end_row().flush()?;
+        Ok(())
+    }
+
+    /// One row of `population.csv`.
+    pub fn event(
+        &mut self,
+        steps: u64,
+        member: usize,
+        score: Option<f64>,
+        event: &Event<'_>,
+    ) -> Result<(), ArtifactError> {
+        let (name, copied_from, before, after) = match event {
+            Event::Start(values) => ("start", None, None, Some(*values)),
+            Event::End(values) => ("end", None, Some(*values), None),
+            Event::Exchange(made) => {
+                let name = if made.copied_from.is_some() { "copied" } else { "kept" };
+                (name, made.copied_from, Some(&made.before[..]), Some(&made.after[..]))
+            }
+        };
+        let width = before.or(after).map_or(0, <[f64]>::len);
+        let row = &mut self.exchanges;
+        row.field(Cell::Text(name));
+        row.field(Cell::Integer(steps));
+        row.field(Cell::Integer(member as u64));
+        row.field(score.map_or(Cell::Empty, Cell::F64));
+        row.field(copied_from.map_or(Cell::Empty, |parent| Cell::Integer(parent as u64)));
+        for values in [before, after] {
+            for i in 0..width {
+                row.field(values.map_or(Cell::Empty, |values| Cell::F64(values[i])));
+            }
+        }
+        row.end_row().flush()?;
+        Ok(())
+    }
+
+    /// Waits until the disk holds all of it.
+    pub fn sync(&mut self) -> Result<PopulationLogLengths, ArtifactError> {
+        Ok(PopulationLogLengths {
+            metrics: self.metrics.sync()?,
+            exchanges: self.exchanges.sync()?,
+        })
+    }
+}
+
+/// The metrics of this moment: those of a run, of the member with the best score, and how the others stand.
+fn row(members: &[Member], elapsed: f64, best: Option<f64>) -> Vec<(String, Option<f64>)> {
+    let scores: Vec<Option<f64>> = members.iter().map(Member::score).collect();
+    let leader = ranked(&scores)[0];
+    let all: u64 = members.iter().map(|member| member.record.trained).sum();
+    let mut present: Vec<f64> = scores.iter().flatten().copied().collect();
+    present.sort_by(f64::total_cmp);
+    let evaluated = members.iter().filter_map(|member| member.record.evaluated);
+    let evaluated = evaluated.reduce(f64::max);
+    let diverged = members.iter().filter(|member| member.record.diverged.is_some());
+    let mut row = metrics(&members[leader].trainer, elapsed, None, best);
+    for (_, value) in row.iter_mut().filter(|(name, _)| name == "eval/mean_reward") {
+        *value = evaluated;
+    }
+    let whole = [
+        ("population/total_timesteps", Some(all as f64)),
+        ("population/best_member", Some(leader as f64)),
+        ("population/ep_rew_median", median(&present)),
+        ("population/ep_rew_worst", present.first().copied()),
+        ("population/diverged", Some(diverged.count() as f64)),
+    ];
+    row.extend(whole.map(|(name, value)| (name.to_string(), value)));
+    row
+}
+
+fn median(sorted: &[f64]) -> Option<f64> {
+    let middle = sorted.len() / 2;
+    match sorted.len() {
+        0 => None,
+        n if n % 2 == 1 => Some(sorted[middle]),
+        _ => Some(0.5 * (sorted[middle - 1] + sorted[middle])),
+    }
+}

@@ -1,0 +1,78 @@
+//! What a population tells of itself: its progress while it trains, and its result.
+
+use super::PopulationRun;
+use crate::outcome::{PopulationResult, Progress, RunResult};
+use crate::population::exchange::ranked;
+use crate::population::member::{Gauge, Member};
+use crate::usage;
+
+impl PopulationRun {
+    /// The member with the best score.
+    pub(super) fn leader(&self) -> usize {
+        let scores: Vec<Option<f64>> = self.members.iter().map(Member::score).collect();
+        ranked(&scores)[0]
+    }
+
+    /// How it goes, from what the members show while they train.
+    pub(super) fn progress<'a>(&'a self, gauges: &'a [Gauge]) -> Progress<'a> {
+        let scores: Vec<Option<f64>> = gauges.iter().map(Gauge::score).collect();
+        let leader = ranked(&scores)[0];
+        let trained: u64 = gauges.iter().map(Gauge::trained).sum();
+        let seconds = self.clock.started.elapsed().as_secs_f64().max(1e-9);
+        let steps_per_second = (trained.saturating_sub(self.steps_before)) as f64 / seconds;
+        let total_steps = self.config.rollouts() * self.config.rollout_steps();
+        let steps = gauges.iter().map(Gauge::steps).sum::<u64>() / gauges.len() as u64;
+        let left = (total_steps.saturating_sub(steps) * gauges.len() as u64) as f64;
+        let names = self.space.axes().iter().map(|axis| axis.name.as_str());
+        Progress {
+            steps,
+            total_steps,
+            steps_per_second,
+            seconds_left: left / steps_per_second.max(1e-9),
+            mean_return: scores[leader],
+            best_evaluation: self.evaluation,
+            hyperparameters: names.zip(gauges[leader].values.iter().copied()).collect(),
+            epsilon: 0.0,
+            memory: 0,
+            members: scores,
+        }
+    }
+
+    /// The summary of the population.
+    pub(super) fn result(&self, policy_sha256: String, best_checkpoint: Option<f64>) -> RunResult {
+        let (run, leader) = (&self.config.run, self.leader());
+        let best = &self.members[leader];
+        let counters = &best.trainer.counters;
+        let wall_seconds = self.clock.seconds();
+        let steps_all_members: u64 = self.members.iter().map(|member| member.record.trained).sum();
+        let names = self.space.axes().iter().map(|axis| axis.name.clone());
+        RunResult {
+            task: run.task.clone(),
+            algo: run.algo.name().to_string(),
+            scheduler: run.scheduler.name().to_string(),
+            seed: run.seed,
+            steps: counters.steps,
+            episodes: counters.episodes,
+            return_last_100: best.score(),
+            best_evaluation: self.evaluation,
+            best_checkpoint,
+            steps_per_second: steps_all_members as f64 / wall_seconds.max(1e-9),
+            wall_seconds,
+            cpu_seconds: self.members.iter().map(|member| member.record.cpu_seconds).sum(),
+            peak_memory_mb: usage::peak_memory_mb(),
+            policy_sha256,
+            hyper_seconds: None,
+            population: Some(Box::new(PopulationResult {
+                members: self.members.len(),
+                steps_all_members,
+                best_member: leader,
+                best_values: names.zip(best.trainer.hyper.values().iter().copied()).collect(),
+                diverged_members: self
+                    .members
+                    .iter()
+                    .filter(|member| member.record.diverged.is_some())
+                    .count(),
+            })),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The settings of a population, and what it refuses.
+
+use epgt_hyper::Scheduler;
+use epgt_settings::settings;
+
+use crate::Config;
+
+/// Members train side by side and each keeps its logs open; systems allow a process some thousand files.
+const MOST_MEMBERS: usize = 256;
+
+settings! {
+    /// Settings of the schedulers that take several runs side by side: `pbt`, `pb2`, `grid` and `random-search`. The run's `steps`
+    /// are those of each member.
+    pub struct PopulationSettings {
+        /// Members of `pbt` and `pb2`, each of which trains for the run's steps.
+        pub size: usize = 4;
+        /// Environment steps of each member between two exchanges of `pbt` and `pb2`.
+        pub ready: u64 = 50_000;
+        /// Share of the members that copies one of the best as many, at least one.
+        pub quantile: f64 = 0.25;
+        /// Factor of `pbt` that lowers a copied value.
+        pub perturb_down: f64 = 0.8;
+        /// Factor of `pbt` that raises a copied value.
+        pub perturb_up: f64 = 1.2;
+        /// Probability that `pbt` draws a value anew instead.
+        pub resample: f64 = 0.25;
+        /// Combinations of tuned values that `random-search` draws, one run for each.
+        pub runs: usize = 8;
+    }
+}
+
+impl PopulationSettings {
+    /// Refuses a configuration that no population can be made of, in one sentence.
+    pub(crate) fn validate(&self, config: &Config) -> Result<(), String> {
+        let (scheduler, steps) = (config.run.scheduler, config.run.steps);
+        if !scheduler.is_population() {
+            return Ok(());
+        }
+        let name = scheduler.name();
+        let combinations = config.hyper_space()?.0.len();
+        if combinations < 2 {
+            return Err(format!(
+                "the scheduler {name} has nothing to choose from; name hyperparameters and their values, such as \
+                 --tune learning_rate=paper:3"
+            ));
+        }
+        let members = self.members(config)?;
+        if members > MOST_MEMBERS {
+            return Err(format!(
+                "the scheduler {name} would take {members} members, more than the {MOST_MEMBERS} that are trained side by side; \
+                 tune fewer values, or lower population.size or population.runs"
+            ));
+        }
+        match scheduler {
+            Scheduler::RandomSearch if self.runs == 0 || self.runs > combinations => Err(format!(
+                "population.runs = {} must lie between 1 and the {combinations} combinations of tuned values",
+                self.runs
+            )),
+            Scheduler::Pbt | Scheduler::Pb2 => self.validate_exchange(steps),
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_exchange(&self, steps: u64) -> Result<(), String> {
+        if self.size < 2 {
+            return Err(format!(
+                "population.size = {} leaves nobody to copy from; use 2 or more",
+                self.size
+            ));
+        }
+        if self.ready == 0 || self.ready >= steps {
+            return Err(format!(
+                "population.ready = {} must lie above 0 and below steps = {steps}, or no member ever copies another; \
+                 change either",
+                self.ready
+            ));
+        }
+        if !(self.quantile > 0.0 && self.quantile <= 0.5) {
+            return Err(format!(
+                "population.quantile = {} must lie above 0 and at most 0.5",
+                self.quantile
+            ));
+        }
+        if !(0.0..=1.0).contains(&self.resample) {
+            return Err(format!(
+                "population.resample = {} must lie between 0 and 1",
+                self.resample
+            ));
+        }
+        let (down, up) = (self.perturb_down, self.perturb_up);
+        if !(down > 0.0 && down <= 1.0 && up >= 1.0 && up.is_finite()) {
+            return Err(format!(
+                "population.perturb_down = {down} must lie above 0 and at most 1, and population.perturb_up = {up} must be at \
+                 least 1"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Members of the population that a configuration describes.
+    pub(crate) fn members(&self, config: &Config) -> Result<usize, String> {
+        Ok(match config.run.scheduler {
+            Scheduler::Pbt | Scheduler::Pb2 => self.size,
+            Scheduler::RandomSearch => self.runs,
+            Scheduler::Grid => config.hyper_space()?.0.len(),
+            _ => 1,
+        })
+    }
+}

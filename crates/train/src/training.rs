@@ -1,0 +1,79 @@
+//! A run of either kind: one trainer that is scheduled, or a population.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use crate::directory::read_config;
+use crate::outcome::{Progress, RunEnd, RunError};
+use crate::population::PopulationRun;
+use crate::{Config, Run};
+
+/// What a configuration's scheduler asks for, with one face.
+///
+/// ```
+/// use epgt_train::{Assignment, Config, RunEnd, Training};
+/// let directory = std::env::temp_dir().join(format!("epgt-doc-training-{}", std::process::id()));
+/// let settings = [("task", "CartPole-v1"), ("scheduler", "grid"), ("tune.gamma", "0.98:0.99"), ("steps", "1000")];
+/// let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))?;
+/// let mut training = Training::create(config, &directory, true).unwrap();
+/// let Ok(RunEnd::Finished(result)) = training.train(&Default::default(), &mut |_| {}) else { panic!() };
+/// assert_eq!(result.population.unwrap().members, 2);
+/// # std::fs::remove_dir_all(directory).unwrap();
+/// # Ok::<(), String>(())
+/// ```
+pub enum Training {
+    /// One trainer.
+    Single(Box<Run>),
+    /// Several side by side.
+    Population(Box<PopulationRun>),
+}
+
+impl Training {
+    /// Starts in a new directory; see [`Run::create`].
+    pub fn create(config: Config, directory: &Path, force: bool) -> Result<Self, RunError> {
+        match config.run.scheduler.is_population() {
+            true => PopulationRun::create(config, directory, force).map(Self::population),
+            false => Run::create(config, directory, force).map(Self::single),
+        }
+    }
+
+    /// Goes on from the last checkpoint; see [`Run::resume`].
+    pub fn resume(directory: &Path) -> Result<Self, RunError> {
+        match read_config(directory)?.0.run.scheduler.is_population() {
+            true => PopulationRun::resume(directory).map(Self::population),
+            false => Run::resume(directory).map(Self::single),
+        }
+    }
+
+    /// Lets it use several threads, as the only run of the process; results do not depend on it.
+    pub fn use_threads(&mut self, threads: usize) {
+        match self {
+            Self::Single(run) => run.use_threads(threads),
+            Self::Population(run) => run.use_threads(threads),
+        }
+    }
+
+    /// The resolved configuration.
+    pub fn config(&self) -> &Config {
+        match self {
+            Self::Single(run) => run.config(),
+            Self::Population(run) => run.config(),
+        }
+    }
+
+    /// Trains until the budget is spent or `stop` is set; see [`Run::train`].
+    pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress<'_>)) -> Result<RunEnd, RunError> {
+        match self {
+            Self::Single(run) => run.train(stop, observe),
+            Self::Population(run) => run.train(stop, observe),
+        }
+    }
+
+    fn single(run: Run) -> Self {
+        Self::Single(Box::new(run))
+    }
+
+    fn population(run: PopulationRun) -> Self {
+        Self::Population(Box::new(run))
+    }
+}
