@@ -14,7 +14,7 @@ use super::rows::Row;
 use super::table::{Style, number, report};
 
 /// The columns of `results.csv`; from `wall_seconds` on they are a matter of the machine.
-const COLUMNS: [&str; 15] = [
+const COLUMNS: [&str; 16] = [
     "task",
     "method",
     "seed",
@@ -26,6 +26,7 @@ const COLUMNS: [&str; 15] = [
     "f_statistic",
     "steps_to_threshold",
     "steps",
+    "steps_in_all",
     "policy_sha256",
     "wall_seconds",
     "steps_per_cpu_second",
@@ -55,6 +56,7 @@ pub fn write(plan: &Plan, rows: &[Row], failures: &[String], out: &Path) -> Resu
             optional(row.f_statistic),
             optional(row.reached),
             Field::Integer(result.steps),
+            Field::Integer(row.steps_in_all()),
             Field::Text(&result.policy_sha256),
             Field::F64(result.wall_seconds),
             optional(row.steps_per_cpu_second()),

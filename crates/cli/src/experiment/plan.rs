@@ -238,7 +238,8 @@ impl Plan {
     }
 }
 
-/// A configuration with `scale` times the steps, and the same share of them between two rows, evaluations and checkpoints.
+/// A configuration with `scale` times the steps, and the same share of them between two rows, evaluations,
+/// checkpoints and exchanges.
 fn scaled(config: Config, mut assignments: Vec<Assignment>, scale: f64) -> Result<Config, String> {
     if scale == 1.0 {
         return Ok(config);
@@ -255,6 +256,9 @@ fn scaled(config: Config, mut assignments: Vec<Assignment>, scale: f64) -> Resul
         if let Some(steps) = interval.filter(|steps| *steps > 0) {
             assignments.push(Assignment::new(key, times(steps)));
         }
+    }
+    if run.scheduler.is_population() {
+        assignments.push(Assignment::new("population.ready", times(config.population.ready)));
     }
     Config::build(&assignments).map_err(|error| format!("with --scale {scale}, {error}"))
 }

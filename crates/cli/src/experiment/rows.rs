@@ -4,6 +4,7 @@
 //! hundred episodes, which is far less noisy than its end. F tells whether the hyper-action explains anything of the
 //! improvement that followed (about 1: nothing), without which no difference can be credited to the scheduling.
 
+use epgt_report::curve::Curve;
 use epgt_train::RunResult;
 use epgt_train::table::read_csv;
 
@@ -31,10 +32,10 @@ impl Row {
             task: cell.task,
             method: cell.method,
             result: result.clone(),
-            auc: area(&steps, &returns),
             reached: plan
                 .threshold
                 .and_then(|threshold| first_at(&steps, &returns, threshold)),
+            auc: Curve { steps, values: returns }.area(),
             f_statistic: column("hyper/f_statistic")?.into_iter().rfind(|f| f.is_finite()),
         })
     }
@@ -51,22 +52,15 @@ impl Row {
 
     /// Environment steps per second of processor time; `None` where that was too short to be measured.
     pub fn steps_per_cpu_second(&self) -> Option<f64> {
-        let rate = self.result.steps as f64 / self.result.cpu_seconds;
+        let rate = self.steps_in_all() as f64 / self.result.cpu_seconds;
         rate.is_finite().then_some(rate)
     }
-}
 
-/// The mean of a curve over the steps, each value standing for those since the row before; what is missing is left out.
-fn area(steps: &[f64], values: &[f64]) -> Option<f64> {
-    let (mut sum, mut weight, mut before) = (0.0, 0.0, 0.0);
-    for (&step, &value) in steps.iter().zip(values) {
-        if value.is_finite() {
-            sum += (step - before) * value;
-            weight += step - before;
-        }
-        before = step;
+    /// Environment steps that the result has cost: those of every member where it is a population's.
+    pub fn steps_in_all(&self) -> u64 {
+        let members = self.result.population.as_ref();
+        members.map_or(self.result.steps, |population| population.steps_all_members)
     }
-    (weight > 0.0).then(|| sum / weight)
 }
 
 /// Where a curve first is at a threshold.
@@ -84,12 +78,5 @@ mod tests {
         let steps = [10.0, 20.0, 30.0, 40.0];
         assert_eq!(first_at(&steps, &[f64::NAN, 3.0, 5.0, 2.0], 5.0), Some(30.0));
         assert_eq!(first_at(&steps, &[1.0; 4], 5.0), None);
-    }
-
-    #[test]
-    fn the_area_weighs_every_row_by_its_steps_and_skips_what_is_missing() {
-        let steps = [10.0, 20.0, 50.0];
-        assert_eq!(area(&steps, &[f64::NAN, 1.0, 5.0]), Some(4.0));
-        assert_eq!(area(&steps, &[f64::NAN; 3]), None);
     }
 }

@@ -38,6 +38,8 @@ struct Summary<'a> {
     reached: Vec<f64>,
     /// Runs that reached it.
     reaching: usize,
+    /// Environment steps that one seed has cost.
+    cost: f64,
 }
 
 fn summaries<'a>(plan: &'a Plan, rows: &[Row], task: usize, filter: &Filter) -> Vec<Summary<'a>> {
@@ -60,6 +62,7 @@ fn summaries<'a>(plan: &'a Plan, rows: &[Row], task: usize, filter: &Filter) -> 
                 .map(|row| row.reached.unwrap_or(row.result.steps as f64))
                 .collect(),
             reaching: own().filter(|row| row.reached.is_some()).count(),
+            cost: mean(&own().map(|row| row.steps_in_all() as f64).collect::<Vec<_>>()),
             scores,
         }
     };
@@ -111,6 +114,11 @@ fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
     if let Some(steps_to) = &steps_to {
         header.extend([steps_to, "95% interval", "runs there"]);
     }
+    // Where a method trains several members, what it cost belongs beside what it reached.
+    let costs_differ = summaries.iter().any(|summary| summary.cost > 1.5 * summaries[0].cost);
+    if costs_differ {
+        header.push("steps in all");
+    }
     let mut table = TextTable::new(&header);
     for summary in summaries {
         let scores = &summary.scores;
@@ -148,6 +156,9 @@ fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
             fields.push(format!("{at_least}{:.0}", mean(&summary.reached)));
             fields.push(format!("[{:.0}, {:.0}]", interval.low, interval.high));
             fields.push(format!("{} of {}", summary.reaching, summary.reached.len()));
+        }
+        if costs_differ {
+            fields.push(format!("{:.0}", summary.cost));
         }
         table.row(&fields.iter().map(String::as_str).collect::<Vec<_>>());
     }
@@ -284,6 +295,7 @@ mod tests {
             f_statistics: Vec::new(),
             reached: Vec::new(),
             reaching: 0,
+            cost: 0.0,
         }
     }
 
