@@ -146,7 +146,7 @@ p{max-width:75ch;margin:.5rem 0}
 .note{color:var(--muted);font-size:.9rem}
 .pictures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,300px),1fr));gap:1rem;margin:1rem 0}
 .pictures:has(.wide){grid-template-columns:repeat(auto-fill,minmax(min(100%,420px),1fr))}
-figure{margin:0;padding:.6rem;border:1px solid var(--grid);border-radius:10px;min-width:0;display:flex;align-items:center}
+figure{margin:0;padding:.6rem;border:1px solid var(--grid);border-radius:10px;min-width:0;display:flex;align-items:start;align-self:start}
 figure svg{display:block;width:100%;height:auto;max-width:660px;margin:0 auto}
 .table{overflow-x:auto;margin:.8rem 0}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem}

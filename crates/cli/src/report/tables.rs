@@ -95,11 +95,8 @@ pub fn headline(ranked: &[Summary<'_>]) -> String {
                     next.name
                 ),
                 (false, close) => format!(
-                    "No clear winner: {first}, but the intervals of {} reach it; next is {} with {}.",
-                    match close {
-                        1 => "one other".to_string(),
-                        close => format!("{close} others"),
-                    },
+                    "No clear winner: {first}, but {} it; next is {} with {}.",
+                    reaching(close),
                     next.name,
                     shown(next)
                 ),
@@ -231,12 +228,17 @@ pub fn suite(names: &[(&str, usize)], scores: &[Vec<Vec<f64>>]) -> (TextTable, S
     let sentence = match (rows.len(), overlap) {
         (1, _) => format!("{first}."),
         (_, 0) => format!("{first}, and no other interval reaches it."),
-        (_, overlap) => format!(
-            "{first}, but the intervals of {overlap} of {} others reach it.",
-            rows.len() - 1
-        ),
+        (_, overlap) => format!("{first}, but {} it.", reaching(overlap)),
     };
     (table, sentence, rows)
+}
+
+/// "the interval of another reaches", or of several.
+fn reaching(others: usize) -> String {
+    match others {
+        1 => "the interval of one other reaches".to_string(),
+        others => format!("the intervals of {others} others reach"),
+    }
 }
 
 /// Which way the last columns of a table look.
