@@ -11,6 +11,9 @@ use super::{library, open};
 use crate::args::PlaceArgs;
 use crate::{Done, output};
 
+/// Characters of a description in the list; `show` prints all of it.
+const WIDTH: usize = 72;
+
 /// Prints one line per experiment.
 pub fn list() -> Result<Done, String> {
     let header = ["name", "tasks", "methods", "seeds", "steps", "runs", "what it shows"];
@@ -26,7 +29,7 @@ pub fn list() -> Result<Done, String> {
                     &plan.seeds.to_string(),
                     &budget(&plan),
                     &plan.runs().to_string(),
-                    first_sentence(&plan.description),
+                    &shortened(first_sentence(&plan.description), WIDTH),
                 ]);
             }
             Err(sentence) => {
@@ -163,6 +166,22 @@ fn first_sentence(text: &str) -> &str {
     end.map_or(text, |end| &text[..end]).trim_end_matches('.')
 }
 
+/// The first words of a text that fit a width.
+fn shortened(text: &str, width: usize) -> String {
+    let mut words = String::new();
+    for word in text.split_whitespace() {
+        let gap = usize::from(!words.is_empty());
+        if words.chars().count() + gap + word.chars().count() > width {
+            return format!("{} ...", words.trim_end_matches([',', ';', ':']));
+        }
+        if gap > 0 {
+            words.push(' ');
+        }
+        words.push_str(word);
+    }
+    words
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,5 +191,11 @@ mod tests {
         assert_eq!(first_sentence("PPO at 0.5 of it: more. Then"), "PPO at 0.5 of it");
         assert_eq!(first_sentence("\nOne sentence.\nTwo."), "One sentence");
         assert_eq!(first_sentence("All of it."), "All of it");
+    }
+
+    #[test]
+    fn a_long_description_is_cut_between_words() {
+        assert_eq!(shortened("one two, three", 14), "one two, three");
+        assert_eq!(shortened("one two, three", 13), "one two ...");
     }
 }
