@@ -14,6 +14,7 @@ use crate::costs::Costs;
 use crate::credit::{Credit, Outcome, Verdict};
 use crate::decision::{Choice, Decision};
 use crate::encoder::Encoder;
+use crate::insight::Insight;
 use crate::mind::{Mind, SavedMind};
 use crate::pick::{best_action, random_action};
 use crate::plan::Plan;
@@ -30,29 +31,6 @@ pub struct TrainingContext<'a> {
     pub progress: f64,
     /// The networks' weights and the gradients of the last update, as named tensors.
     pub parameters: &'a Parameters,
-}
-
-/// What the agent would like logged and shown.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Insight {
-    /// Probability of a random choice at the last decision.
-    pub epsilon: f32,
-    /// Decisions made.
-    pub decisions: u64,
-    /// Tuples in the episodic memory (or transitions in the replay).
-    pub memory: usize,
-    /// Squared reconstruction error of the VAE's last batch.
-    pub reconstruction_loss: Option<f32>,
-    /// How far recent keys have moved since they were made.
-    pub key_drift: Option<f32>,
-    /// Squared error of the last batch of `dqn`.
-    pub dqn_loss: Option<f32>,
-    /// Whether the choice shows in the improvement; about 1 when it does not.
-    pub f_statistic: Option<f64>,
-    /// Correlation of value and improvement, by hyperparameter.
-    pub correlations: Vec<Option<f64>>,
-    /// The verdict on the last update phase.
-    pub verdict: Option<Verdict>,
 }
 
 /// Schedules hyperparameters. The trainer calls [`choose`](Self::choose) before every policy update and
