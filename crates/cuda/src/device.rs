@@ -1,0 +1,200 @@
+//! A GPU: its context, its stream, cuBLAS, and the compiled kernels.
+
+use std::sync::Arc;
+
+use cudarc::cublas::{CudaBlas, Gemm, GemmConfig, sys as blas};
+use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DevicePtr, DevicePtrMut, LaunchConfig};
+use cudarc::nvrtc::{self, CompileOptions};
+
+/// Threads of a block, and the most blocks of a launch; loops stride over the rest.
+const THREADS: u32 = 256;
+const BLOCKS: u32 = 132 * 16;
+
+/// An NVIDIA GPU, ready to be used.
+pub struct Device {
+    name: String,
+    pub(crate) stream: Arc<CudaStream>,
+    pub(crate) blas: CudaBlas,
+    pub(crate) kernels: Kernels,
+}
+
+/// The functions of `kernels.cu`.
+pub(crate) struct Kernels {
+    pub patches_of_bytes: CudaFunction,
+    pub patches_of_any_bytes: CudaFunction,
+    pub patches_of_numbers: CudaFunction,
+    pub gradient_of_patches: CudaFunction,
+    pub add_bias: CudaFunction,
+    pub rectifier_slope: CudaFunction,
+    pub column_sums: CudaFunction,
+    pub sum_of_squares: CudaFunction,
+    pub norm_of_sums: CudaFunction,
+    pub adam: CudaFunction,
+    pub rms_prop: CudaFunction,
+}
+
+impl Device {
+    /// The first GPU of the machine, or one sentence about what is missing.
+    pub fn find() -> Result<Self, String> {
+        // SAFETY: asking whether a library can be opened runs no more of it than its initialisers.
+        let (driver, compiler, products) = unsafe {
+            (
+                cudarc::driver::sys::is_culib_present(),
+                nvrtc::sys::is_culib_present(),
+                blas::is_culib_present(),
+            )
+        };
+        if !driver {
+            return Err("there is no NVIDIA driver (libcuda) on this machine; use --device cpu".to_string());
+        }
+        for (present, library) in [(compiler, "nvrtc"), (products, "cublas")] {
+            if !present {
+                return Err(format!(
+                    "there is an NVIDIA driver, but no lib{library} of CUDA 13; install the CUDA runtime, or use --device cpu"
+                ));
+            }
+        }
+        Self::open().map_err(|error| format!("the GPU cannot be used: {error}; use --device cpu"))
+    }
+
+    fn open() -> Result<Self, String> {
+        let context = CudaContext::new(0).map_err(told)?;
+        let name = context.name().map_err(told)?;
+        let (major, minor) = context.compute_capability().map_err(told)?;
+        let stream = context.new_stream().map_err(told)?;
+        let options = CompileOptions {
+            options: vec![format!("--gpu-architecture=compute_{major}{minor}")],
+            ..Default::default()
+        };
+        let compiled = nvrtc::compile_ptx_with_opts(include_str!("kernels.cu"), options).map_err(told)?;
+        let module = context.load_module(compiled).map_err(told)?;
+        let function = |name: &str| module.load_function(name).map_err(told);
+        Ok(Self {
+            name,
+            blas: CudaBlas::new(stream.clone()).map_err(told)?,
+            stream,
+            kernels: Kernels {
+                patches_of_bytes: function("patches_of_bytes")?,
+                patches_of_any_bytes: function("patches_of_any_bytes")?,
+                patches_of_numbers: function("patches_of_numbers")?,
+                gradient_of_patches: function("gradient_of_patches")?,
+                add_bias: function("add_bias")?,
+                rectifier_slope: function("rectifier_slope")?,
+                column_sums: function("column_sums")?,
+                sum_of_squares: function("sum_of_squares")?,
+                norm_of_sums: function("norm_of_sums")?,
+                adam: function("adam")?,
+                rms_prop: function("rms_prop")?,
+            },
+        })
+    }
+
+    /// What the GPU calls itself.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Lets matrix products round their factors to TF32 (10 bits of mantissa), which is several times as fast; off at first.
+    pub fn allow_tf32(&self, allow: bool) -> Result<(), String> {
+        let mode = match allow {
+            true => blas::cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH,
+            false => blas::cublasMath_t::CUBLAS_DEFAULT_MATH,
+        };
+        // SAFETY: the handle is cuBLAS's own and lives as long as `self`.
+        unsafe { blas::cublasSetMathMode(*self.blas.handle(), mode) }
+            .result()
+            .map_err(told)
+    }
+
+    /// Waits until all that was asked for is done.
+    pub fn wait(&self) -> Result<(), String> {
+        self.stream.synchronize().map_err(told)
+    }
+
+    /// out `[rows, outputs]` = a `[rows, inputs]` times the transpose of weight `[outputs, inputs]`.
+    pub(crate) fn rows_times_weight(
+        &self,
+        sizes: Product,
+        a: &impl DevicePtr<f32>,
+        weight: &impl DevicePtr<f32>,
+        out: &mut impl DevicePtrMut<f32>,
+    ) -> Result<(), String> {
+        let Product { rows, inputs, outputs } = sizes;
+        // cuBLAS counts by columns: it sees every matrix transposed.
+        let config = config(true, false, [outputs, rows, inputs], [inputs, inputs, outputs]);
+        // SAFETY: the callers' buffers hold at least the matrices of `sizes`.
+        unsafe { self.blas.gemm(config, weight, a, out) }.map_err(told)
+    }
+
+    /// out `[rows, inputs]` = delta `[rows, outputs]` times weight `[outputs, inputs]`, or that added to it.
+    pub(crate) fn delta_times_weight(
+        &self,
+        sizes: Product,
+        delta: &impl DevicePtr<f32>,
+        weight: &impl DevicePtr<f32>,
+        add: bool,
+        out: &mut impl DevicePtrMut<f32>,
+    ) -> Result<(), String> {
+        let Product { rows, inputs, outputs } = sizes;
+        let mut config = config(false, false, [inputs, rows, outputs], [inputs, outputs, inputs]);
+        config.beta = f32::from(u8::from(add));
+        // SAFETY: the callers' buffers hold at least the matrices of `sizes`.
+        unsafe { self.blas.gemm(config, weight, delta, out) }.map_err(told)
+    }
+
+    /// out `[outputs, inputs]` = the transpose of delta `[rows, outputs]` times a `[rows, inputs]`.
+    pub(crate) fn delta_times_rows(
+        &self,
+        sizes: Product,
+        delta: &impl DevicePtr<f32>,
+        a: &impl DevicePtr<f32>,
+        out: &mut impl DevicePtrMut<f32>,
+    ) -> Result<(), String> {
+        let Product { rows, inputs, outputs } = sizes;
+        let config = config(false, true, [inputs, outputs, rows], [inputs, outputs, inputs]);
+        // SAFETY: the callers' buffers hold at least the matrices of `sizes`.
+        unsafe { self.blas.gemm(config, a, delta, out) }.map_err(told)
+    }
+}
+
+/// A layer's sizes in a matrix product.
+#[derive(Clone, Copy)]
+pub(crate) struct Product {
+    pub rows: usize,
+    pub inputs: usize,
+    pub outputs: usize,
+}
+
+fn config(transpose_a: bool, transpose_b: bool, [m, n, k]: [usize; 3], [lda, ldb, ldc]: [usize; 3]) -> GemmConfig<f32> {
+    let operation = |transpose: bool| match transpose {
+        true => blas::cublasOperation_t::CUBLAS_OP_T,
+        false => blas::cublasOperation_t::CUBLAS_OP_N,
+    };
+    GemmConfig {
+        transa: operation(transpose_a),
+        transb: operation(transpose_b),
+        m: m as i32,
+        n: n as i32,
+        k: k as i32,
+        alpha: 1.0,
+        lda: lda as i32,
+        ldb: ldb as i32,
+        beta: 0.0,
+        ldc: ldc as i32,
+    }
+}
+
+/// A launch that covers `count` items.
+pub(crate) fn over(count: usize) -> LaunchConfig {
+    let blocks = (count as u64).div_ceil(u64::from(THREADS)).clamp(1, u64::from(BLOCKS)) as u32;
+    LaunchConfig {
+        grid_dim: (blocks, 1, 1),
+        block_dim: (THREADS, 1, 1),
+        shared_mem_bytes: 0,
+    }
+}
+
+/// A foreign library's error as words.
+pub(crate) fn told(error: impl std::fmt::Debug) -> String {
+    format!("{error:?}")
+}
