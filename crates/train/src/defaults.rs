@@ -75,6 +75,7 @@ fn a2c(family: &str) -> Pairs {
             ("a2c.gae_lambda", "0.9"),
             ("a2c.ent_coef", "0.0"),
         ],
+        "LunarLander" | "LunarLanderContinuous" => &[("n_envs", "16"), ("a2c.gamma", "0.999"), ("a2c.ent_coef", "0.0")],
         // An entropy bonus with normalised rewards lets the deviation of continuous actions run away on MuJoCo tasks.
         _ => &[("n_envs", "16"), ("a2c.ent_coef", "0.0")],
     }
