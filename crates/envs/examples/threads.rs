@@ -43,7 +43,7 @@ fn steps_per_second(task: &epgt_envs::TaskSpec, n: usize, threads: usize) -> Res
             .chunks_exact_mut(action_width)
             .for_each(|action| space.sample(&mut rng, action));
         let out = StepRow {
-            observations: &mut observations,
+            observations: (&mut observations).into(),
             rewards: &mut rewards,
             terminated: &mut terminated,
             truncated: &mut truncated,

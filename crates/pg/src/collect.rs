@@ -44,7 +44,7 @@ pub fn collect(
         let log_probs = &mut rollout.log_probs[step.clone()];
         agent.act(now, n, rng, actions, log_probs, &mut rollout.values[step.clone()]);
         let out = StepRow {
-            observations: next,
+            observations: (&mut *next).into(),
             rewards: raw_rewards,
             terminated,
             truncated,
@@ -59,7 +59,9 @@ pub fn collect(
         rollout.episodes.extend_from_slice(envs.finished());
         for i in 0..n {
             if truncated[i] && !terminated[i] {
-                rollout.final_observation.copy_from_slice(envs.final_observation(i));
+                rollout
+                    .final_observation
+                    .copy_from_slice(envs.final_observation(i).numbers());
                 normalizer.apply(&mut rollout.final_observation);
                 let value = &mut rollout.final_values[t * n + i..][..1];
                 agent.values_of(&rollout.final_observation, 1, value);

@@ -64,7 +64,7 @@ pub fn evaluate(
                 .for_each(|row| normalizer.apply(row));
             policy.act_greedy(&observations, n, &mut actions);
             let out = StepRow {
-                observations: &mut observations,
+                observations: (&mut observations).into(),
                 rewards: &mut rewards,
                 terminated: &mut terminated,
                 truncated: &mut truncated,

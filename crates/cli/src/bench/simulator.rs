@@ -29,7 +29,7 @@ pub fn measure(config: &Config) -> Result<Value, String> {
     let start = usage::thread_cpu_seconds();
     for row in rows.take(run.steps as usize / n) {
         let out = StepRow {
-            observations: &mut observations,
+            observations: (&mut observations).into(),
             rewards: &mut rewards,
             terminated: &mut terminated,
             truncated: &mut truncated,

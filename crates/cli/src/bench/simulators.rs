@@ -200,7 +200,7 @@ fn vectorised(task: &TaskSpec, n: usize, threads: usize) -> Result<Group, EnvErr
     let (begun, cpu) = (Instant::now(), process_cpu_seconds());
     for row in actions.chunks_exact(actions.len() / rows) {
         let out = StepRow {
-            observations: &mut observations,
+            observations: (&mut observations).into(),
             rewards: &mut rewards,
             terminated: &mut terminated,
             truncated: &mut truncated,
