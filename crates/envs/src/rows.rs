@@ -29,6 +29,14 @@ impl RowShape {
             Self::Image(sides) => sides.iter().product(),
         }
     }
+
+    /// How many numbers of a row can be normalised: none of an image.
+    pub fn numbers(self) -> usize {
+        match self {
+            Self::Numbers(size) => size,
+            Self::Image(_) => 0,
+        }
+    }
 }
 
 impl From<usize> for RowShape {
@@ -272,10 +280,17 @@ impl Observations {
         }
     }
 
-    /// Overwrites them with rows of others, in this order, each of `width` numbers or bytes.
+    /// Becomes rows of others, in this order, each of `width` numbers or bytes. No memory is asked for where there is enough.
+    ///
+    /// ```
+    /// use epgt_envs::{Observations, Rows};
+    /// let mut picked = Observations::default();
+    /// picked.gather(Rows::Bytes(&[1, 2, 3, 4, 5, 6]), 2, &[2, 0]);
+    /// assert_eq!(picked.all(), Rows::Bytes(&[5, 6, 1, 2]));
+    /// ```
     ///
     /// # Panics
-    /// If the others are not of the same kind, or have no such row.
+    /// If the others have no such row.
     pub fn gather(&mut self, others: Rows<'_>, width: usize, order: &[u32]) {
         fn gather<T: Copy>(from: &[T], width: usize, order: &[u32], to: &mut Vec<T>) {
             to.clear();
@@ -283,9 +298,16 @@ impl Observations {
                 to.extend_from_slice(&from[row as usize * width..][..width]);
             }
         }
-        match self {
-            Self::Numbers(rows) => gather(others.numbers(), width, order, rows),
-            Self::Bytes(rows) => gather(others.bytes(), width, order, rows),
+        match (self, others) {
+            (Self::Numbers(rows), Rows::Numbers(from)) => gather(from, width, order, rows),
+            (Self::Bytes(rows), Rows::Bytes(from)) => gather(from, width, order, rows),
+            (own, others) => {
+                *own = match others {
+                    Rows::Numbers(_) => Self::Numbers(Vec::new()),
+                    Rows::Bytes(_) => Self::Bytes(Vec::new()),
+                };
+                own.gather(others, width, order);
+            }
         }
     }
 }
@@ -334,6 +356,16 @@ macro_rules! from_slices {
 
 from_slices!(f32, Numbers);
 from_slices!(u8, Bytes);
+
+/// A copy.
+impl From<Rows<'_>> for Observations {
+    fn from(rows: Rows<'_>) -> Self {
+        match rows {
+            Rows::Numbers(rows) => Self::Numbers(rows.to_vec()),
+            Rows::Bytes(rows) => Self::Bytes(rows.to_vec()),
+        }
+    }
+}
 
 impl<'a> From<&'a Observations> for Rows<'a> {
     fn from(rows: &'a Observations) -> Self {

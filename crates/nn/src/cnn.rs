@@ -63,45 +63,76 @@ impl Cnn {
         gain: f32,
         rng: &mut Pcg64,
     ) -> Self {
-        let [planes, height, width] = image;
-        let mut layers: Vec<Conv> = Vec::new();
-        for (i, shape) in convs.iter().enumerate() {
-            let (kernel, stride) = (shape.kernel, shape.stride);
-            let window = match layers.last() {
-                None => Window {
-                    planes,
-                    height,
-                    width,
-                    depth: 1,
-                    kernel,
-                    stride,
-                },
-                Some(before) => {
-                    let (height, width) = before.window().positions();
-                    Window {
-                        planes: 1,
-                        height,
-                        width,
-                        depth: before.outputs(),
-                        kernel,
-                        stride,
-                    }
-                }
-            };
-            let layer = Conv::new(params, &format!("{name}.conv.{i}"), window, shape.outputs, activation);
-            layer.orthogonal(params, gain, rng);
-            layers.push(layer);
+        let convs = Self::convolutions(params, name, image, convs, activation);
+        for conv in &convs {
+            conv.orthogonal(params, gain, rng);
         }
-        let features = layers.last().expect("there is a convolution").output_size();
-        let sizes = [&[features], dense].concat();
-        let dense_name = format!("{name}.dense");
+        let (name, sizes) = dense_layers(name, &convs, dense);
+        let dense = Mlp::new(params, &name, &sizes, activation, activation, gain, gain, rng);
+        Self::of(convs, dense)
+    }
+
+    /// [`new`](Self::new) with weights uniform in +-1/sqrt(inputs), where inputs are the numbers of a patch.
+    ///
+    /// # Panics
+    /// As it does.
+    pub fn uniform(
+        params: &mut Parameters,
+        name: &str,
+        image: [usize; 3],
+        convs: &[ConvShape],
+        dense: &[usize],
+        activation: Activation,
+        rng: &mut Pcg64,
+    ) -> Self {
+        let convs = Self::convolutions(params, name, image, convs, activation);
+        for conv in &convs {
+            let bound = 1.0 / (conv.window().patch() as f32).sqrt();
+            for w in params.value_mut(conv.weight()) {
+                *w = bound * (2.0 * rng.next_f32() - 1.0);
+            }
+        }
+        let (name, sizes) = dense_layers(name, &convs, dense);
+        let dense = Mlp::uniform(params, &name, &sizes, activation, activation, rng);
+        Self::of(convs, dense)
+    }
+
+    fn of(convs: Vec<Conv>, dense: Mlp) -> Self {
         Self {
-            convs: layers,
-            dense: Mlp::new(params, &dense_name, &sizes, activation, activation, gain, gain, rng),
+            convs,
+            dense,
             pixels: Vec::new(),
             flow: Vec::new(),
             next_flow: Vec::new(),
         }
+    }
+
+    /// The convolutions, with weights of zeros.
+    fn convolutions(
+        params: &mut Parameters,
+        name: &str,
+        [planes, height, width]: [usize; 3],
+        convs: &[ConvShape],
+        activation: Activation,
+    ) -> Vec<Conv> {
+        let mut layers: Vec<Conv> = Vec::new();
+        for (i, shape) in convs.iter().enumerate() {
+            let (planes, (height, width), depth) = match layers.last() {
+                None => (planes, (height, width), 1),
+                Some(before) => (1, before.window().positions(), before.outputs()),
+            };
+            let window = Window {
+                planes,
+                height,
+                width,
+                depth,
+                kernel: shape.kernel,
+                stride: shape.stride,
+            };
+            let name = format!("{name}.conv.{i}");
+            layers.push(Conv::new(params, &name, window, shape.outputs, activation));
+        }
+        layers
     }
 
     /// The positions down and across that are left of an image of this height and width after convolutions of these shapes;
@@ -178,4 +209,10 @@ impl Cnn {
     pub fn pixels(&self) -> &[u8] {
         &self.pixels
     }
+}
+
+/// Name and sizes of the dense layers.
+fn dense_layers(name: &str, convs: &[Conv], dense: &[usize]) -> (String, Vec<usize>) {
+    let features = convs.last().expect("there is a convolution").output_size();
+    (format!("{name}.dense"), [&[features], dense].concat())
 }

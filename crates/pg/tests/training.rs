@@ -98,10 +98,10 @@ fn ppo_learns_to_balance_a_pole() {
 fn a_phase_starts_where_the_one_before_ended() {
     let mut training = Training::new("CartPole-v1", 3, true, MethodSettings::of(Algorithm::A2c));
     training.collect();
-    let last = training.rollout.last_observations().to_vec();
+    let last = training.rollout.last_observations().numbers().to_vec();
     training.collect();
-    assert_eq!(training.rollout.observations[..last.len()], last);
-    assert_ne!(training.rollout.last_observations(), last);
+    assert_eq!(training.rollout.batch_observations().numbers()[..last.len()], last);
+    assert_ne!(training.rollout.last_observations().numbers(), last);
 }
 
 #[test]
