@@ -171,12 +171,14 @@ impl Combine<'_> {
     #[inline(always)]
     fn block<S: Simd, const R: usize, const V: usize>(&mut self, simd: S, i: usize, column: usize, width: usize) {
         let (n, partial) = (self.n, width < S::F32_LANES);
-        let mut sums = [[simd.splat_f32s(0.0); V]; R];
-        for (r, sums) in sums.iter_mut().enumerate() {
-            match self.start {
-                Start::Zeros => {}
-                Start::Row(start) => load(simd, &start[column..column + width], sums),
-                Start::Out => load(simd, &self.out[(i + r) * n + column..][..width], sums),
+        let mut first = [simd.splat_f32s(0.0); V];
+        if let Start::Row(start) = self.start {
+            load(simd, &start[column..column + width], &mut first);
+        }
+        let mut sums = [first; R];
+        if let Start::Out = self.start {
+            for (r, sums) in sums.iter_mut().enumerate() {
+                load(simd, &self.out[(i + r) * n + column..][..width], sums);
             }
         }
         for (k, row) in self.rows.chunks_exact(n).enumerate() {
