@@ -261,6 +261,33 @@ mod tests {
     }
 
     #[test]
+    fn convolutions_need_a_channel_a_window_and_a_stride_each() {
+        let usual = PolicySettings::default;
+        let conv_strides = vec![4, 2];
+        let refused = PolicySettings {
+            conv_strides,
+            ..usual()
+        };
+        assert!(
+            refused
+                .validate()
+                .unwrap_err()
+                .contains("one number for each convolution")
+        );
+        let image_hidden = vec![];
+        let refused = PolicySettings {
+            image_hidden,
+            ..usual()
+        };
+        assert!(
+            refused
+                .validate()
+                .unwrap_err()
+                .starts_with("image_hidden cannot be used")
+        );
+    }
+
+    #[test]
     fn only_bounded_numbers_can_be_squashed() {
         let settings = PolicySettings {
             squash: true,

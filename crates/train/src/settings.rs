@@ -35,7 +35,7 @@ settings! {
         /// Environments that are stepped together.
         @ "N"
         pub n_envs: usize = 8;
-        /// Whether observations are normalised by running statistics (clip 10).
+        /// Whether observations are normalised by running statistics (clip 10). Images never are: their bytes are divided by 255.
         pub normalize_observations: bool = true;
         /// Whether rewards are normalised by the running deviation of the return (clip 10). Scores are always of raw rewards.
         pub normalize_rewards: bool = true;
