@@ -42,7 +42,7 @@ fn of_task(family: &str) -> Pairs {
         "MountainCarContinuous" => &[("steps", "100_000")],
         "Pendulum" => &[("steps", "1_000_000")],
         // Raw rewards are -1, 0 and 1.
-        "PixelCatch" => &[("steps", "100_000"), ("normalize_rewards", "false")],
+        "PixelCatch" => &[("steps", "30_000"), ("normalize_rewards", "false")],
         "BipedalWalker" | "BipedalWalkerHardcore" => &[("steps", "2_000_000"), ("policy.hidden", "[64, 64]")],
         _ => &[("steps", "1_000_000"), ("policy.hidden", "[64, 64]")],
     }
