@@ -24,7 +24,10 @@ fn list() -> String {
         let solved = task
             .reward_threshold
             .map_or("-".to_string(), |threshold| threshold.to_string());
-        let observation = numbers(task.observation.len());
+        let observation = match task.image {
+            Some([channels, height, width]) => format!("{channels}x{height}x{width} pixels"),
+            None => numbers(task.observation.len()),
+        };
         table.row(&[task.id, &observation, &actions(task), &limit, &solved, task.summary]);
     }
     table.plain()
@@ -51,7 +54,12 @@ fn describe(task: &TaskSpec) -> String {
         None => String::new(),
     };
     let mut text = format!("{}: {}\n\n", task.id, task.summary);
-    text += &format!("Observation\n{}\n", ranges(task.observation));
+    text += &match task.image {
+        Some([channels, height, width]) => {
+            format!("Observation\nan image of bytes: {channels} channels (first), {height} rows, {width} columns\n\n")
+        }
+        None => format!("Observation\n{}\n", ranges(task.observation)),
+    };
     if discrete(task) {
         let mut table = TextTable::new(&["choice", "what it does"]);
         for entry in task.action {

@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::time::Instant;
 
-use epgt_envs::{StepRow, VecEnv, find};
+use epgt_envs::{Observations, StepRow, VecEnv, find};
 use epgt_rng::Pcg64;
 
 const STEPS: usize = 2000;
@@ -32,8 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn steps_per_second(task: &epgt_envs::TaskSpec, n: usize, threads: usize) -> Result<f64, Box<dyn Error>> {
     let mut envs = VecEnv::new(task, n, 0)?.on_threads(threads);
     let mut rng = Pcg64::from_seed(0);
-    let (width, action_width) = (envs.observation_space().size(), envs.action_space().size());
-    let (mut observations, mut actions) = (vec![0.0; n * width], vec![0.0; n * action_width]);
+    let action_width = envs.action_space().size();
+    let (mut observations, mut actions) = (Observations::new(task.observed(), n), vec![0.0; n * action_width]);
     let (mut rewards, mut terminated, mut truncated) = (vec![0.0; n], vec![false; n], vec![false; n]);
     envs.reset(&mut observations)?;
     let begun = Instant::now();
@@ -43,7 +43,7 @@ fn steps_per_second(task: &epgt_envs::TaskSpec, n: usize, threads: usize) -> Res
             .chunks_exact_mut(action_width)
             .for_each(|action| space.sample(&mut rng, action));
         let out = StepRow {
-            observations: &mut observations,
+            observations: (&mut observations).into(),
             rewards: &mut rewards,
             terminated: &mut terminated,
             truncated: &mut truncated,

@@ -48,6 +48,7 @@ fn check_space(space: &Space, name: &str) -> Result<(), EnvError> {
         Space::Box { low, high } => {
             !low.is_empty() && low.len() == high.len() && low.iter().zip(high).all(|(low, high)| low <= high)
         }
+        Space::Image { .. } => space.size() > 0 && name == "observation",
     };
     if sensible {
         Ok(())
@@ -62,7 +63,7 @@ fn check_wrong_action(env: &mut dyn Env) -> Result<(), EnvError> {
     let mut observation = vec![0.0; env.observation_space().size()];
     let wrong = match env.action_space() {
         Space::Discrete(n) => vec![*n as f32],
-        Space::Box { low, .. } => vec![f32::NAN; low.len()],
+        _ => vec![f32::NAN; env.action_space().size()],
     };
     env.reset(Some(7), &mut observation)?;
     match env.step(&wrong, &mut observation) {
@@ -99,6 +100,19 @@ fn play(env: &mut dyn Env, seed: Option<u64>, steps: usize) -> Result<(Vec<f32>,
 }
 
 fn check_observation(env: &dyn Env, observation: &[f32], step: usize) -> Result<(), EnvError> {
+    if let image @ Space::Image { .. } = env.observation_space() {
+        let mut pixels = vec![0; image.size()];
+        env.image(&mut pixels);
+        if pixels
+            .iter()
+            .zip(observation)
+            .any(|(&byte, &number)| f32::from(byte) != number)
+        {
+            return broken(&format!(
+                "the image of step {step} has other pixels as bytes than as numbers"
+            ));
+        }
+    }
     if env.observation_space().contains(observation) {
         return Ok(());
     }

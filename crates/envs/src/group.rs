@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::space::not_a_number;
 use crate::vec_env::{Episode, StepRow};
-use crate::{Env, EnvError, Space, Step};
+use crate::{Env, EnvError, Observations, RowShape, RowsMut, Space, Step};
 
 /// The running episode of one environment.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -33,13 +33,13 @@ pub(crate) struct Group {
     pub first: usize,
     pub envs: Vec<Box<dyn Env>>,
     pub accounts: Vec<Account>,
-    pub final_observations: Vec<f32>,
+    pub final_observations: Observations,
     pub finished: Vec<Episode>,
     /// How often it was stepped.
     pub steps: u64,
     action_space: Space,
     limit: u32,
-    /// Numbers of one observation.
+    /// Numbers or bytes of one observation.
     width: usize,
     clipped: Vec<f32>,
 }
@@ -47,49 +47,44 @@ pub(crate) struct Group {
 impl Group {
     pub fn new(first: usize, envs: Vec<Box<dyn Env>>, limit: u32) -> Self {
         let action_space = envs[0].action_space().clone();
-        let width = envs[0].observation_space().size();
+        let shape = RowShape::from(envs[0].observation_space());
         Group {
             first,
             accounts: vec![Account::new(limit); envs.len()],
-            final_observations: vec![0.0; envs.len() * width],
+            final_observations: Observations::new(shape, envs.len()),
             finished: Vec::with_capacity(envs.len()),
             steps: 0,
             clipped: vec![0.0; action_space.size()],
             action_space,
             limit,
-            width,
+            width: shape.size(),
             envs,
         }
     }
 
     /// Begins an episode in every environment. A first one is seeded, and keeps the limit it was given.
-    pub fn reset(&mut self, seed: Option<u64>, observations: &mut [f32]) -> Result<(), EnvError> {
-        for (i, (env, row)) in self
-            .envs
-            .iter_mut()
-            .zip(observations.chunks_exact_mut(self.width))
-            .enumerate()
-        {
+    pub fn reset(&mut self, seed: Option<u64>, mut observations: RowsMut<'_>) -> Result<(), EnvError> {
+        let width = self.width;
+        for (i, env) in self.envs.iter_mut().enumerate() {
             if seed.is_none() {
                 self.accounts[i] = Account::new(self.limit);
             }
             let seed = seed.map(|seed| seed.wrapping_add((self.first + i) as u64));
-            env.reset(seed, row)
-                .and_then(|()| finite_observation(row))
-                .map_err(|error| error.at(self.first + i, self.steps))?;
+            let mut row = observations.part(i * width..(i + 1) * width);
+            begin(&mut **env, seed, &mut row).map_err(|error| error.at(self.first + i, self.steps))?;
         }
         self.finished.clear();
         Ok(())
     }
 
     /// Acts once in every environment; see [`VecEnv::step`](crate::VecEnv::step).
-    pub fn step(&mut self, actions: &[f32], out: StepRow<'_>) -> Result<(), EnvError> {
+    pub fn step(&mut self, actions: &[f32], mut out: StepRow<'_>) -> Result<(), EnvError> {
         let (width, action_size) = (self.width, self.clipped.len());
         self.steps += 1;
         self.finished.clear();
         for i in 0..self.envs.len() {
             let action = &actions[i * action_size..][..action_size];
-            let row = &mut out.observations[i * width..][..width];
+            let row = out.observations.part(i * width..(i + 1) * width);
             let step = self
                 .step_one(i, action, row)
                 .map_err(|error| error.at(self.first + i, self.steps))?;
@@ -116,9 +111,8 @@ impl Group {
     }
 
     #[inline]
-    fn step_one(&mut self, i: usize, action: &[f32], row: &mut [f32]) -> Result<Step, EnvError> {
-        let mut step = match &self.action_space {
-            Space::Discrete(_) => self.envs[i].step(action, row)?,
+    fn step_one(&mut self, i: usize, action: &[f32], mut row: RowsMut<'_>) -> Result<Step, EnvError> {
+        let action = match &self.action_space {
             Space::Box { low, high } => {
                 for (k, clipped) in self.clipped.iter_mut().enumerate() {
                     if action[k].is_nan() {
@@ -126,10 +120,11 @@ impl Group {
                     }
                     *clipped = action[k].max(low[k]).min(high[k]);
                 }
-                self.envs[i].step(&self.clipped, row)?
+                &self.clipped
             }
+            _ => action,
         };
-        finite_observation(row)?;
+        let mut step = act(&mut *self.envs[i], action, &mut row)?;
         if !step.reward.is_finite() {
             return Err(not_finite("the reward", step.reward));
         }
@@ -138,12 +133,12 @@ impl Group {
         account.length += 1;
         step.truncated |= account.length >= account.limit;
         if step.terminated || step.truncated {
-            self.begin_next_episode(i, row)?;
+            self.begin_next_episode(i, &mut row)?;
         }
         Ok(step)
     }
 
-    fn begin_next_episode(&mut self, i: usize, row: &mut [f32]) -> Result<(), EnvError> {
+    fn begin_next_episode(&mut self, i: usize, row: &mut RowsMut<'_>) -> Result<(), EnvError> {
         let account = self.accounts[i];
         self.finished.push(Episode {
             env: self.first + i,
@@ -152,9 +147,43 @@ impl Group {
             counted: account.limit == self.limit,
         });
         self.accounts[i] = Account::new(self.limit);
-        self.final_observations[i * row.len()..][..row.len()].copy_from_slice(row);
-        self.envs[i].reset(None, row)?;
-        finite_observation(row)
+        let width = self.width;
+        let mut last = self.final_observations.part_mut(i * width..(i + 1) * width);
+        last.copy_from(row.view());
+        begin(&mut *self.envs[i], None, row)
+    }
+}
+
+/// Begins an episode; its first observation goes into the row.
+#[inline]
+fn begin(env: &mut dyn Env, seed: Option<u64>, row: &mut RowsMut<'_>) -> Result<(), EnvError> {
+    match row {
+        RowsMut::Numbers(row) => {
+            env.reset(seed, row)?;
+            finite_observation(row)
+        }
+        RowsMut::Bytes(pixels) => {
+            env.reset(seed, &mut [])?;
+            env.image(pixels);
+            Ok(())
+        }
+    }
+}
+
+/// Acts once; the next observation goes into the row.
+#[inline]
+fn act(env: &mut dyn Env, action: &[f32], row: &mut RowsMut<'_>) -> Result<Step, EnvError> {
+    match row {
+        RowsMut::Numbers(row) => {
+            let step = env.step(action, row)?;
+            finite_observation(row)?;
+            Ok(step)
+        }
+        RowsMut::Bytes(pixels) => {
+            let step = env.step(action, &mut [])?;
+            env.image(pixels);
+            Ok(step)
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! stepped; a [`VecEnv`] steps many copies into contiguous rows and begins new episodes by itself; a [`Normalizer`]
 //! keeps running statistics of what they return. [`check`] is the test that every environment passes.
 //!
-//! An observation is a row of `f32`. So is an action: a discrete one is its index as a number.
+//! An observation is a row of `f32`, or an image of bytes ([`Rows`]). An action is a row of `f32`: a discrete one is its index as a number.
 //!
 //! ```
 //! let mut env = epgt_envs::make("CartPole-v1")?;
@@ -24,8 +24,10 @@ mod group;
 pub mod mujoco;
 mod normalizer;
 mod options;
+pub mod pixels;
 mod pool;
 mod registry;
+mod rows;
 mod scene;
 mod space;
 mod time_limit;
@@ -37,6 +39,7 @@ pub use error::EnvError;
 pub use normalizer::Normalizer;
 pub use options::{Limit, OptionValue, Options, TaskOption};
 pub use registry::{Entry, TaskSpec, find, make, tasks};
+pub use rows::{Observations, RowShape, Rows, RowsMut};
 pub use scene::{Color, Scene, Shape};
 pub use space::Space;
 pub use time_limit::TimeLimit;

@@ -67,6 +67,7 @@ impl Moments {
 pub struct Normalizer {
     normalize_observations: bool,
     normalize_rewards: bool,
+    sign_rewards: bool,
     /// Discount of the returns whose deviation scales the rewards. It may change at any time.
     pub gamma: f64,
     frozen: bool,
@@ -88,12 +89,27 @@ impl Normalizer {
         Normalizer {
             normalize_observations,
             normalize_rewards,
+            sign_rewards: false,
             gamma,
             frozen: false,
             observations: Moments::new(observation_size),
             returns: Moments::new(1),
             running: vec![0.0; n_envs],
         }
+    }
+
+    /// Replaces every reward by its sign, -1, 0 or 1, instead of scaling it: usual where scores differ by orders of magnitude from
+    /// game to game (Mnih et al., 2015).
+    ///
+    /// ```
+    /// let mut normalizer = epgt_envs::Normalizer::new(0, 3, false, false, 0.99).with_sign_rewards();
+    /// let mut out = [9.0; 3];
+    /// normalizer.rewards(&[-30.0, 0.0, 0.2], &[false; 3], &[false; 3], &mut out);
+    /// assert_eq!(out, [-1.0, 0.0, 1.0]);
+    /// ```
+    pub fn with_sign_rewards(mut self) -> Self {
+        self.sign_rewards = true;
+        self
     }
 
     /// The frozen statistics of observations that were saved with a policy; rewards pass unchanged.
@@ -152,7 +168,8 @@ impl Normalizer {
     }
 
     /// Writes the normalised rewards of one step of all environments: clip(r / sqrt(variance + 1e-8), +-10), with the
-    /// variance of the running returns R = gamma R + r, this step's included. R starts from 0 in every episode.
+    /// variance of the running returns R = gamma R + r, this step's included. R starts from 0 in every episode. With
+    /// [`with_sign_rewards`](Self::with_sign_rewards), their signs instead.
     ///
     /// ```
     /// let mut normalizer = epgt_envs::Normalizer::new(2, 1, true, false, 0.99);
@@ -161,6 +178,13 @@ impl Normalizer {
     /// assert_eq!(out, [-7.0]);
     /// ```
     pub fn rewards(&mut self, raw: &[f32], terminated: &[bool], truncated: &[bool], out: &mut [f32]) {
+        if self.sign_rewards {
+            assert_eq!(raw.len(), out.len(), "one sign per reward");
+            for (out, &reward) in out.iter_mut().zip(raw) {
+                *out = if reward == 0.0 { 0.0 } else { reward.signum() };
+            }
+            return;
+        }
         if !self.normalize_rewards {
             out.copy_from_slice(raw);
             return;

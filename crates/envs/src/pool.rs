@@ -7,9 +7,9 @@ use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::EnvError;
 use crate::group::Group;
 use crate::vec_env::StepRow;
+use crate::{EnvError, Observations};
 
 /// How long a thread waits before it sleeps.
 const AWAKE: Duration = Duration::from_micros(30);
@@ -18,7 +18,7 @@ const AWAKE: Duration = Duration::from_micros(30);
 pub(crate) struct Parcel {
     pub group: Group,
     pub actions: Vec<f32>,
-    pub observations: Vec<f32>,
+    pub observations: Observations,
     pub rewards: Vec<f32>,
     pub terminated: Vec<bool>,
     pub truncated: Vec<bool>,
@@ -31,7 +31,7 @@ impl Parcel {
         let actions = n * group.envs[0].action_space().size();
         Parcel {
             actions: vec![0.0; actions],
-            observations: vec![0.0; group.final_observations.len()],
+            observations: group.final_observations.clone(),
             rewards: vec![0.0; n],
             terminated: vec![false; n],
             truncated: vec![false; n],
@@ -42,7 +42,7 @@ impl Parcel {
 
     fn step(&mut self) {
         let out = StepRow {
-            observations: &mut self.observations,
+            observations: self.observations.all_mut(),
             rewards: &mut self.rewards,
             terminated: &mut self.terminated,
             truncated: &mut self.truncated,

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::{Env, EnvError, Options, TimeLimit, box2d, classic, mujoco};
+use crate::{Env, EnvError, Options, RowShape, TimeLimit, box2d, classic, mujoco, pixels};
 
 /// One line of a task's table: a number of the observation or action, or one choice of a discrete action.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,8 +55,10 @@ pub struct TaskSpec {
     pub id: &'static str,
     /// What is to be done, in one line.
     pub summary: &'static str,
-    /// The numbers of an observation.
+    /// The numbers of an observation; none where it is an image.
     pub observation: &'static [Entry],
+    /// Channels, height and width of an observation that is an image.
+    pub image: Option<[usize; 3]>,
     /// The numbers of an action, or the choices of a discrete one.
     pub action: &'static [Entry],
     /// What is rewarded, in one sentence.
@@ -106,6 +108,17 @@ impl TaskSpec {
         (self.build)(&self.options)
     }
 
+    /// What an observation holds.
+    ///
+    /// ```
+    /// assert_eq!(epgt_envs::find("CartPole-v1")?.observed(), epgt_envs::RowShape::Numbers(4));
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn observed(&self) -> RowShape {
+        self.image
+            .map_or(RowShape::Numbers(self.observation.len()), RowShape::Image)
+    }
+
     /// Its id, with the options that are not the defaults.
     pub fn label(&self) -> String {
         let changed = self.options.changed();
@@ -124,6 +137,7 @@ static TASKS: LazyLock<Vec<TaskSpec>> = LazyLock::new(|| {
     let mut tasks: Vec<TaskSpec> = classic::TASKS.to_vec();
     tasks.extend(box2d::tasks());
     tasks.extend(mujoco::tasks());
+    tasks.extend(pixels::TASKS.to_vec());
     tasks.sort_by_key(|task| task.id);
     tasks
 });

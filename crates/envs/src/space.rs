@@ -22,6 +22,15 @@ pub enum Space {
         /// The largest value of each number.
         high: Vec<f32>,
     },
+    /// An image of bytes, channel after channel, each row by row.
+    Image {
+        /// Colours, or frames that follow each other.
+        channels: usize,
+        /// Rows of pixels.
+        height: usize,
+        /// Pixels of a row.
+        width: usize,
+    },
 }
 
 impl Space {
@@ -33,11 +42,16 @@ impl Space {
         }
     }
 
-    /// How many numbers one row holds: 1 for a discrete space.
+    /// How many numbers one row holds: 1 for a discrete space, one per pixel and channel for an image.
     pub fn size(&self) -> usize {
         match self {
             Space::Discrete(_) => 1,
             Space::Box { low, .. } => low.len(),
+            Space::Image {
+                channels,
+                height,
+                width,
+            } => channels * height * width,
         }
     }
 
@@ -65,6 +79,7 @@ impl Space {
                     *value = (drawn as f32).clamp(low, high);
                 }
             }
+            Space::Image { .. } => row.fill_with(|| rng.below(256) as f32),
         }
     }
 
@@ -103,6 +118,7 @@ impl Space {
                         .zip(high)
                         .all(|((x, low), high)| low <= x && x <= high)
             }
+            Space::Image { .. } => row.len() == self.size() && row.iter().all(|&x| f32::from(x as u8) == x),
         }
     }
 }

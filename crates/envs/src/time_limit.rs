@@ -48,6 +48,10 @@ impl Env for TimeLimit {
         Ok(step)
     }
 
+    fn image(&self, pixels: &mut [u8]) {
+        self.env.image(pixels);
+    }
+
     fn scene(&self) -> Option<Scene> {
         self.env.scene()
     }

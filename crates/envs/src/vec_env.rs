@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::env::{decode, encode};
 use crate::group::{Account, Group};
 use crate::pool::{Parcel, Pool};
-use crate::{EnvError, Space, TaskSpec};
+use crate::{EnvError, Observations, RowShape, Rows, RowsMut, Space, TaskSpec};
 
 /// Steps after which it is known how slow the environments are.
 const TRIAL_STEPS: u32 = 50;
@@ -32,8 +32,9 @@ pub struct Episode {
 
 /// Where one step of all environments is written: row i of each belongs to environment i.
 pub struct StepRow<'a> {
-    /// What is seen next; after the end of an episode, the first observation of the next one.
-    pub observations: &'a mut [f32],
+    /// What is seen next, as numbers or, where the task shows images, as bytes; after the end of an episode, the first
+    /// observation of the next one.
+    pub observations: RowsMut<'a>,
     /// Raw rewards.
     pub rewards: &'a mut [f32],
     /// Episodes that the task ended.
@@ -50,7 +51,7 @@ struct Progress {
     started: bool,
     steps: u64,
     accounts: Vec<Account>,
-    final_observations: Vec<f32>,
+    final_observations: Observations,
     finished: Vec<Episode>,
 }
 
@@ -84,7 +85,7 @@ impl Groups {
 /// envs.reset(&mut observations)?;
 /// while envs.finished().is_empty() {
 ///     let out = StepRow {
-///         observations: &mut observations,
+///         observations: (&mut observations).into(),
 ///         rewards: &mut rewards,
 ///         terminated: &mut terminated,
 ///         truncated: &mut truncated,
@@ -94,7 +95,7 @@ impl Groups {
 /// let episode = envs.finished()[0];
 /// assert_eq!(episode.episode_return, f64::from(episode.length));
 /// assert!(terminated[episode.env]);
-/// assert_ne!(envs.final_observation(episode.env), &observations[4 * episode.env..][..4]);
+/// assert_ne!(envs.final_observation(episode.env).numbers(), &observations[4 * episode.env..][..4]);
 /// # Ok::<(), epgt_envs::EnvError>(())
 /// ```
 pub struct VecEnv {
@@ -224,15 +225,15 @@ impl VecEnv {
     }
 
     /// Begins an episode everywhere; running ones are dropped.
-    pub fn reset(&mut self, observations: &mut [f32]) -> Result<(), EnvError> {
+    pub fn reset<'a>(&mut self, observations: impl Into<RowsMut<'a>>) -> Result<(), EnvError> {
+        let mut observations = observations.into();
         let size = self.observation_size;
         assert_eq!(observations.len(), self.n * size, "one row each");
         let seed = (!self.started).then_some(self.seed);
-        let mut rest = observations;
+        self.check_kind(&observations);
         for group in self.groups_mut() {
-            let (rows, others) = rest.split_at_mut(group.envs.len() * size);
-            group.reset(seed, rows)?;
-            rest = others;
+            let (first, n) = (group.first, group.envs.len());
+            group.reset(seed, observations.part(first * size..(first + n) * size))?;
         }
         self.started = true;
         self.finished.clear();
@@ -247,12 +248,13 @@ impl VecEnv {
     ///
     /// # Panics
     /// When a slice has not one row per environment, or before the first [`VecEnv::reset`].
-    pub fn step(&mut self, actions: &[f32], out: StepRow<'_>) -> Result<(), EnvError> {
+    pub fn step(&mut self, actions: &[f32], mut out: StepRow<'_>) -> Result<(), EnvError> {
         let n = self.n;
         assert!(self.started, "the environments are reset before they are stepped");
         assert_eq!(actions.len(), n * self.action_size, "one action each");
         let size = self.observation_size;
         assert_eq!(out.observations.len(), n * size, "one observation each");
+        self.check_kind(&out.observations);
         assert!(out.rewards.len() == n && out.terminated.len() == n && out.truncated.len() == n);
         self.finished.clear();
         match &mut self.groups {
@@ -277,7 +279,8 @@ impl VecEnv {
                 pool.step(parcels)?;
                 for parcel in parcels {
                     let (first, n) = (parcel.group.first, parcel.group.envs.len());
-                    out.observations[first * size..][..n * size].copy_from_slice(&parcel.observations);
+                    let mut rows = out.observations.part(first * size..(first + n) * size);
+                    rows.copy_from(parcel.observations.all());
                     out.rewards[first..][..n].copy_from_slice(&parcel.rewards);
                     out.terminated[first..][..n].copy_from_slice(&parcel.terminated);
                     out.truncated[first..][..n].copy_from_slice(&parcel.truncated);
@@ -300,7 +303,7 @@ impl VecEnv {
 
     /// The last observation of the episode that ended most recently in environment `i`: what a truncated episode is
     /// bootstrapped from.
-    pub fn final_observation(&self, i: usize) -> &[f32] {
+    pub fn final_observation(&self, i: usize) -> Rows<'_> {
         let size = self.observation_size;
         let group = match &self.groups {
             Groups::One(group) => group,
@@ -309,7 +312,21 @@ impl VecEnv {
                 &parcels[place - 1].group
             }
         };
-        &group.final_observations[(i - group.first) * size..][..size]
+        let place = (i - group.first) * size;
+        group.final_observations.part(place..place + size)
+    }
+
+    /// Those of all environments.
+    fn final_observations(&self) -> Observations {
+        let mut all = Observations::new(RowShape::from(&self.observation_space), 0);
+        self.groups().for_each(|group| all.append(&group.final_observations));
+        all
+    }
+
+    /// Rows are bytes where the task shows images, and only there.
+    fn check_kind(&self, rows: &RowsMut<'_>) {
+        let images = matches!(self.observation_space, Space::Image { .. });
+        assert_eq!(matches!(rows, RowsMut::Bytes(_)), images, "images are rows of bytes");
     }
 
     /// The episodes that ended in the last step.
@@ -335,10 +352,7 @@ impl VecEnv {
             started: self.started,
             steps: self.steps(),
             accounts: self.groups().flat_map(|group| group.accounts.clone()).collect(),
-            final_observations: self
-                .groups()
-                .flat_map(|group| group.final_observations.clone())
-                .collect(),
+            final_observations: self.final_observations(),
             finished: self.finished.clone(),
         };
         let envs: Vec<_> = self
@@ -356,7 +370,7 @@ impl VecEnv {
         if progress.task != self.task
             || states.len() != n
             || progress.accounts.len() != n
-            || progress.final_observations.len() != n * size
+            || !progress.final_observations.is_like(&self.final_observations())
         {
             return Err(EnvError::InvalidState(format!(
                 "the saved state is of {} environments of {}, not {n} of {}; resume with the settings of the saved run",
@@ -372,9 +386,8 @@ impl VecEnv {
             }
             group.accounts.copy_from_slice(&progress.accounts[place.clone()]);
             let rows = place.start * size..place.end * size;
-            group
-                .final_observations
-                .copy_from_slice(&progress.final_observations[rows]);
+            let rows = progress.final_observations.part(rows);
+            group.final_observations.all_mut().copy_from(rows);
             group.steps = progress.steps;
         }
         self.seed = progress.seed;

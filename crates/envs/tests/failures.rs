@@ -118,7 +118,7 @@ fn error_of(task: &TaskSpec, actions: [f32; 2]) -> String {
     envs.reset(&mut observations).expect("a reset");
     for _ in 0..10 {
         let out = StepRow {
-            observations: &mut observations,
+            observations: (&mut observations).into(),
             rewards: &mut [0.0; 2],
             terminated: &mut [false; 2],
             truncated: &mut [false; 2],
@@ -209,7 +209,7 @@ fn box_actions_are_clipped_and_staggered_starts_spread_the_resets() {
     for number in 1..=300 {
         for (k, envs) in [&mut envs, &mut plain].into_iter().enumerate() {
             let out = StepRow {
-                observations: &mut observations[k],
+                observations: (&mut observations[k]).into(),
                 rewards: &mut [0.0; 4],
                 terminated: &mut [false; 4],
                 truncated: &mut [false; 4],

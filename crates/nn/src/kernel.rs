@@ -11,6 +11,7 @@ mod combine;
 mod dense;
 mod descend;
 mod matrix;
+mod patches;
 mod transpose;
 
 pub(crate) use activation::{elu_rows, leaky_relu_rows, relu_rows, sigmoid_rows, tanh_rows};
@@ -18,10 +19,11 @@ pub use activation::{
     scale_by_elu_slope, scale_by_leaky_relu_slope, scale_by_relu_slope, scale_by_sigmoid_slope, scale_by_tanh_slope,
     sigmoid, tanh,
 };
-pub use combine::{affine_transposed, column_sums, combine};
+pub use combine::{add_combined, affine_transposed, column_sums, combine};
 pub use dense::affine;
 pub use descend::{Descent, descend};
 pub use matrix::{Matrix, gemm};
+pub use patches::{Pixel, Window, gather_patches, scatter_patches};
 pub use transpose::transpose;
 
 use pulp::{Arch, Simd, WithSimd};

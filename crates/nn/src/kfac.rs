@@ -22,15 +22,19 @@
 //! matrix. Drawing them, and the backward pass of their likelihood, is the caller's business: nothing here knows what the
 //! outputs mean.
 
+mod block;
+
 use std::fmt;
 
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 use crate::eigen::Eigen;
-use crate::kernel::{Matrix, dot, gemm};
+use crate::kernel::{Matrix, Pixel, dot, gemm};
 use crate::linear::grow;
-use crate::{Linear, Parameters, TensorId};
+use crate::{Cnn, Conv, Linear, Parameters, TensorId};
+
+use block::{Block, Factor};
 
 /// The optimiser: hyperparameters, which may change from step to step, and its whole state, which can be saved.
 ///
@@ -85,28 +89,6 @@ pub struct Kfac {
     scratch: Scratch,
 }
 
-/// A layer's weight and bias with their two Kronecker factors.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Block {
-    weight: TensorId,
-    bias: TensorId,
-    /// A, of inputs + 1 rows.
-    input: Factor,
-    /// G, of as many rows as outputs.
-    output: Factor,
-    /// Sum of the batches' weights: 1 + decay + decay^2 + ...
-    mass: f32,
-}
-
-/// A running second moment and its last eigen-decomposition.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Factor {
-    moment: Vec<f32>,
-    values: Vec<f32>,
-    /// One eigenvector per row: Q^T.
-    vectors: Vec<f32>,
-}
-
 /// A tensor whose Fisher is the same known number for each of its numbers, and couples none of them.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Known {
@@ -120,6 +102,8 @@ struct Scratch {
     eigen: Eigen,
     /// Input rows with a 1 appended.
     rows: Vec<f32>,
+    /// A block of a convolution's patches.
+    patches: Vec<f32>,
     /// The natural gradient U, laid out like the velocity.
     direction: Vec<f32>,
     /// Products on the way to a block's direction.
@@ -187,8 +171,13 @@ impl Kfac {
         self.add_block(layer.weight(), layer.bias(), layer.inputs(), layer.outputs())
     }
 
+    /// Adds a convolution, whose rows are its patches; returns its number.
+    pub fn add_conv(&mut self, layer: &Conv) -> usize {
+        self.add_block(layer.weight(), layer.bias(), layer.window().patch(), layer.outputs())
+    }
+
     /// Adds any layer that multiplies rows of `inputs` numbers by a weight of `[outputs, inputs]` and adds a bias; returns its
-    /// number. A convolution's rows are its patches.
+    /// number.
     ///
     /// # Panics
     /// If a tensor with a known Fisher was added before.
@@ -241,15 +230,55 @@ impl Kfac {
         assert_eq!(gradients.len(), count * m, "whole rows of gradients");
         assert_eq!(inputs.len(), count * (n - 1), "as many rows of inputs as of gradients");
 
-        let rows = grow(&mut self.scratch.rows, count * n);
-        for (row, input) in rows.chunks_exact_mut(n).zip(inputs.chunks_exact(n - 1)) {
-            row[..n - 1].copy_from_slice(input);
-            row[n - 1] = 1.0;
+        let new = block.begin(self.decay);
+        block.see(
+            (inputs, gradients),
+            1.0 - new,
+            new,
+            (examples, count),
+            &mut self.scratch.rows,
+        );
+    }
+
+    /// [`observe_rows`](Self::observe_rows) of a convolution's last passes over these images, without having all patches at once.
+    ///
+    /// # Panics
+    /// If the convolution is not the layer that was added, or there are no images.
+    pub fn observe_conv<P: Pixel>(&mut self, layer: usize, conv: &Conv, images: &[P]) {
+        let block = &mut self.blocks[layer];
+        assert!(
+            block.weight == conv.weight() && conv.batch() > 0,
+            "an added layer sees images"
+        );
+        let new = block.begin(self.decay);
+        let counts = (conv.batch(), conv.output().len() / conv.outputs());
+        let (mut keep, rows) = (1.0 - new, &mut self.scratch.rows);
+        conv.each_block(images, &mut self.scratch.patches, |patches, delta| {
+            block.see((patches, delta), keep, new, counts, rows);
+            keep = 1.0;
+        });
+    }
+
+    /// Lets the factors of all layers of a network on pixels follow its last passes. Its convolutions and then its dense layers
+    /// were added one after another, from number `first` on; returns the number that follows.
+    ///
+    /// # Panics
+    /// If they were not.
+    pub fn observe_cnn(&mut self, first: usize, net: &Cnn) -> usize {
+        let mut pixels = Some(net.pixels());
+        let mut next = first;
+        for (i, conv) in net.convs().iter().enumerate() {
+            match pixels.take() {
+                Some(pixels) => self.observe_conv(next, conv, pixels),
+                None => self.observe_conv(next, conv, net.convs()[i - 1].output()),
+            }
+            next += 1;
         }
-        block.mass = self.decay.mul_add(block.mass, 1.0);
-        let new = 1.0 / block.mass;
-        block.input.follow(rows, new, examples);
-        block.output.follow(gradients, new, count);
+        for layer in net.dense().layers() {
+            self.observe_rows(next, layer.input(), layer.delta(), layer.batch());
+            next += 1;
+        }
+        next
     }
 
     /// One step against the gradients in `params`, which are left as they are.
@@ -356,37 +385,5 @@ impl Kfac {
             let values = params.value_mut(known.tensor).iter_mut();
             values.zip(velocity).for_each(|(w, v)| *w -= v);
         }
-    }
-}
-
-impl Factor {
-    fn new(size: usize) -> Self {
-        Self {
-            moment: vec![0.0; size * size],
-            values: vec![0.0; size],
-            vectors: vec![0.0; size * size],
-        }
-    }
-
-    fn size(&self) -> usize {
-        self.values.len()
-    }
-
-    /// moment = (1 - new) moment + new / count * rows^T rows.
-    fn follow(&mut self, rows: &[f32], new: f32, count: usize) {
-        let rows = Matrix::row_major(rows, rows.len() / self.size(), self.size());
-        gemm(&mut self.moment, 1.0 - new, new / count as f32, rows.transposed(), rows);
-    }
-
-    /// Second moments have no negative eigenvalues; what rounding makes negative is 0.
-    fn decompose(&mut self, eigen: &mut Eigen) -> bool {
-        let done = eigen.decompose(&self.moment, &mut self.values, &mut self.vectors);
-        self.values.iter_mut().for_each(|value| *value = value.max(0.0));
-        done
-    }
-
-    /// Q^T.
-    fn basis(&self) -> Matrix<'_> {
-        Matrix::row_major(&self.vectors, self.size(), self.size())
     }
 }

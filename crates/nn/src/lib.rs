@@ -23,6 +23,8 @@
 //! assert!((net.forward(&params, &[0.5, -0.3], 1)[0] - 1.0).abs() < 1e-3);
 //! ```
 
+mod cnn;
+mod conv;
 mod eigen;
 mod factored;
 mod init;
@@ -33,6 +35,8 @@ mod mlp;
 mod optim;
 mod params;
 
+pub use cnn::{Cnn, ConvShape};
+pub use conv::Conv;
 pub use factored::FactoredAdam;
 pub use init::orthogonal;
 pub use kernel::dot;

@@ -159,14 +159,7 @@ impl Linear {
         );
         let delta = grow(&mut self.delta, self.batch * self.outputs);
         let output = &self.output[..self.batch * self.outputs];
-        match self.activation {
-            Activation::Identity => delta.copy_from_slice(output_gradient),
-            Activation::Tanh => kernel::scale_by_tanh_slope(output, output_gradient, delta),
-            Activation::Relu => kernel::scale_by_relu_slope(output, output_gradient, delta),
-            Activation::Elu => kernel::scale_by_elu_slope(output, output_gradient, delta),
-            Activation::LeakyRelu => kernel::scale_by_leaky_relu_slope(output, output_gradient, delta),
-            Activation::Sigmoid => kernel::scale_by_sigmoid_slope(output, output_gradient, delta),
-        }
+        scale_by_slope(self.activation, output, output_gradient, delta);
     }
 
     /// After [`backward`](Self::backward): the gradient of the inputs, delta W, written to `out [batch, inputs]`.
@@ -229,6 +222,18 @@ impl Linear {
     /// If a forward pass with a larger batch came after it.
     pub fn delta(&self) -> &[f32] {
         &self.delta[..self.batch * self.outputs]
+    }
+}
+
+/// The chain rule through an activation: `delta = output_gradient * slope`, in terms of the activation's output.
+pub(crate) fn scale_by_slope(activation: Activation, output: &[f32], output_gradient: &[f32], delta: &mut [f32]) {
+    match activation {
+        Activation::Identity => delta.copy_from_slice(output_gradient),
+        Activation::Tanh => kernel::scale_by_tanh_slope(output, output_gradient, delta),
+        Activation::Relu => kernel::scale_by_relu_slope(output, output_gradient, delta),
+        Activation::Elu => kernel::scale_by_elu_slope(output, output_gradient, delta),
+        Activation::LeakyRelu => kernel::scale_by_leaky_relu_slope(output, output_gradient, delta),
+        Activation::Sigmoid => kernel::scale_by_sigmoid_slope(output, output_gradient, delta),
     }
 }
 

@@ -34,12 +34,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let mut agent = ActorCritic::new(&policy, 17, &space, &mut rng);
     let mut rollout = Rollout::new(20, 16, 17, 6);
-    for buffer in [&mut rollout.observations, &mut rollout.actions, &mut rollout.rewards] {
+    for buffer in [
+        rollout.observations.numbers_mut(),
+        &mut rollout.actions,
+        &mut rollout.rewards,
+    ] {
         buffer.fill_with(|| rng.standard_normal() as f32);
     }
     let gradients: Vec<f32> = (0..BATCH * 6).map(|_| rng.standard_normal() as f32).collect();
 
-    let observations = rollout.batch_observations().to_vec();
+    let observations = rollout.batch_observations().numbers().to_vec();
     let forward = fastest(|| agent.forward(&observations, BATCH));
     let backward = fastest(|| agent.backward(&gradients, &[0.1; 6], &gradients[..BATCH]));
     let mut kfac = Kfac::new();

@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut fastest = f64::INFINITY;
         for _ in 0..5 {
             let numbers = [
-                &mut rollout.observations,
+                rollout.observations.numbers_mut(),
                 &mut rollout.rewards,
                 &mut rollout.raw_rewards,
             ];
@@ -67,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 numbers.iter_mut().for_each(|x| *x = rng.standard_normal() as f32);
             }
             let len = rollout.batch_size();
-            let observations = &rollout.observations[..len * 17];
+            let observations = rollout.observations.part(0..len * 17);
             let (actions, log_probs) = (&mut rollout.actions, &mut rollout.log_probs);
             agent.act(
                 observations,

@@ -187,9 +187,7 @@ impl Acktr {
     /// ACKTR for one agent. The settings must be valid ([`AcktrSettings::validate`]).
     pub fn new(settings: AcktrSettings, agent: &ActorCritic, rng: Pcg64) -> Self {
         let mut kfac = Kfac::new();
-        for layer in agent.layers() {
-            kfac.add_linear(layer);
-        }
+        agent.add_to(&mut kfac);
         if let Some(log_std) = agent.log_std {
             kfac.add_known(log_std, agent.log_std().len(), LOG_STD_FISHER);
         }
@@ -257,7 +255,7 @@ impl Acktr {
         work.value_gradient.fill_with(|| (scale * rng.standard_normal()) as f32);
         work.backward(agent, actions)?;
         self.kfac.decay = self.settings.stats_decay as f32;
-        self.kfac.observe(agent.layers());
+        agent.show_to(&mut self.kfac);
         Ok(())
     }
 }

@@ -6,9 +6,10 @@
 //! on their way into the environment, is nobody else's business.
 
 use crate::squash::Squash;
+use crate::trunk::{Network, Trunk};
 use crate::{ActionDistribution, PolicySettings};
-use epgt_envs::Space;
-use epgt_nn::{Activation, Linear, Mlp, Parameters, TensorId};
+use epgt_envs::{RowShape, Rows, Space};
+use epgt_nn::{Activation, Cnn, Kfac, Linear, Mlp, Parameters, TensorId};
 use epgt_rng::Pcg64;
 
 /// Gain of the orthogonal weights of hidden layers.
@@ -18,10 +19,11 @@ const POLICY_GAIN: f32 = 0.01;
 /// Gain of the value's last layer.
 const VALUE_GAIN: f32 = 1.0;
 
-/// Policy and value networks over vector observations, with all their weights.
+/// Policy and value networks with all their weights.
 ///
 /// Tensors are named `policy.0.weight`, `policy.0.bias`, ..., `value.0.weight`, ... and, for continuous actions,
 /// `policy.log_std`. Where hidden layers are shared, these are `trunk.0.weight`, ... and the other two networks have a layer each.
+/// Networks on images always share theirs, `trunk.conv.0.weight`, ... and `trunk.dense.0.weight`, ...
 ///
 /// ```
 /// use epgt_envs::Space;
@@ -52,34 +54,45 @@ pub struct ActorCritic {
     observation_size: usize,
 }
 
-/// Hidden layers that serve both networks.
-#[derive(Clone)]
-struct Trunk {
-    network: Mlp,
-    /// Gradient of the features: what both networks ask of them, summed.
-    gradient: Vec<f32>,
-}
-
 impl ActorCritic {
     /// Builds the networks. The settings must be valid ([`PolicySettings::validate`]) and fit the actions
     /// ([`PolicySettings::validate_for`]).
-    pub fn new(settings: &PolicySettings, observation_size: usize, actions: &Space, rng: &mut Pcg64) -> Self {
+    ///
+    /// ```
+    /// # use epgt_envs::{RowShape, Space};
+    /// # use epgt_pg::{ActorCritic, PolicySettings};
+    /// # let mut rng = epgt_rng::Pcg64::from_seed(0);
+    /// let settings = PolicySettings { image_hidden: vec![16], ..Default::default() };
+    /// let mut agent = ActorCritic::new(&settings, RowShape::Image([1, 36, 36]), &Space::Discrete(3), &mut rng);
+    /// let mut values = [0.0; 2];
+    /// agent.values_of(&[255_u8; 2 * 36 * 36], 2, &mut values);
+    /// assert_eq!(values[0], values[1]);
+    /// ```
+    pub fn new(settings: &PolicySettings, observation: impl Into<RowShape>, actions: &Space, rng: &mut Pcg64) -> Self {
+        let observation = observation.into();
         let distribution = ActionDistribution::for_space(actions);
         let activation = settings.activation.of_layers();
         let mut params = Parameters::new();
+        let image = image_trunk(settings, observation, &mut params, rng);
         let mut network = |name: &str, sizes: &[usize], output: Activation, gain: f32| match settings.ortho_init {
             true => Mlp::new(&mut params, name, sizes, activation, output, HIDDEN_GAIN, gain, rng),
             false => Mlp::uniform(&mut params, name, sizes, activation, output, rng),
         };
-        let sizes = |hidden: &[usize], outputs: &[usize]| [&[observation_size], hidden, outputs].concat();
+        let sizes = |hidden: &[usize], outputs: &[usize]| [&[observation.size()], hidden, outputs].concat();
         let (outputs, linear) = (distribution.outputs(), Activation::Identity);
-        let trunk = settings.shared.then(|| Trunk {
-            network: network("trunk", &sizes(&settings.hidden, &[]), activation, HIDDEN_GAIN),
-            gradient: Vec::new(),
-        });
-        let (policy_sizes, value_sizes) = match (&trunk, settings.hidden.last()) {
-            (Some(_), Some(&features)) => (vec![features, outputs], vec![features, 1]),
-            _ => (
+        let dense = (image.is_none() && settings.shared)
+            .then(|| network("trunk", &sizes(&settings.hidden, &[]), activation, HIDDEN_GAIN));
+        let trunk = image
+            .map(Network::Pixels)
+            .or(dense.map(Network::Numbers))
+            .map(Trunk::new);
+        let features = trunk
+            .as_ref()
+            .and_then(|trunk| trunk.dense().last())
+            .map(Linear::outputs);
+        let (policy_sizes, value_sizes) = match features {
+            Some(features) => (vec![features, outputs], vec![features, 1]),
+            None => (
                 sizes(&settings.hidden, &[outputs]),
                 sizes(settings.value_widths(), &[1]),
             ),
@@ -102,11 +115,11 @@ impl ActorCritic {
             log_std,
             distribution,
             squash: settings.squash.then(|| Squash::new(actions)),
-            observation_size,
+            observation_size: observation.size(),
         }
     }
 
-    /// Numbers in one observation.
+    /// Numbers or bytes in one observation.
     pub fn observation_size(&self) -> usize {
         self.observation_size
     }
@@ -116,7 +129,7 @@ impl ActorCritic {
         self.log_std.map_or(&[], |id| self.params.value(id))
     }
 
-    /// Every layer: the shared ones, the policy's, the value's.
+    /// Every dense layer: the shared ones, the policy's, the value's.
     ///
     /// ```
     /// # use epgt_pg::{ActorCritic, PolicySettings};
@@ -127,15 +140,34 @@ impl ActorCritic {
     /// assert_eq!(outputs, [16, 8, 2, 1]);
     /// ```
     pub fn layers(&self) -> impl Iterator<Item = &Linear> {
-        let shared = self.trunk.iter().flat_map(|trunk| trunk.network.layers());
+        let shared = self.trunk.iter().flat_map(|trunk| trunk.dense());
         shared.chain(self.policy.layers()).chain(self.value.layers())
+    }
+
+    /// Adds every layer to K-FAC.
+    pub(crate) fn add_to(&self, kfac: &mut Kfac) {
+        if let Some(trunk) = &self.trunk {
+            trunk.add_convs(kfac);
+        }
+        for layer in self.layers() {
+            kfac.add_linear(layer);
+        }
+    }
+
+    /// Shows K-FAC, to which this agent was added, the last passes of every layer.
+    pub(crate) fn show_to(&self, kfac: &mut Kfac) {
+        let shared = self.trunk.as_ref().map_or(0, |trunk| trunk.show_to(kfac));
+        let own = self.policy.layers().iter().chain(self.value.layers());
+        for (i, layer) in (shared..).zip(own) {
+            kfac.observe_rows(i, layer.input(), layer.delta(), layer.batch());
+        }
     }
 
     /// Samples an action for each of `n` observations; writes its log-probability and the observation's value. The actions are
     /// as drawn: the environment is given [`ActorCritic::for_task`] of them.
-    pub fn act(
+    pub fn act<'a>(
         &mut self,
-        observations: &[f32],
+        observations: impl Into<Rows<'a>>,
         n: usize,
         rng: &mut Pcg64,
         actions: &mut [f32],
@@ -172,8 +204,8 @@ impl ActorCritic {
 
     /// The likeliest action for each of `n` observations, as the environment is given it: what evaluation and a deployed policy
     /// use. A squashed policy's is the squashed mean.
-    pub fn act_greedy(&mut self, observations: &[f32], n: usize, actions: &mut [f32]) {
-        let features = features(&mut self.trunk, &self.params, observations, n);
+    pub fn act_greedy<'a>(&mut self, observations: impl Into<Rows<'a>>, n: usize, actions: &mut [f32]) {
+        let features = features(&mut self.trunk, &self.params, observations.into(), n);
         let outputs = self.policy.forward(&self.params, features, n);
         self.distribution.mode(outputs, actions);
         if let Some(squash) = &self.squash {
@@ -182,21 +214,21 @@ impl ActorCritic {
     }
 
     /// Values of `n` observations.
-    pub fn values_of(&mut self, observations: &[f32], n: usize, values: &mut [f32]) {
-        let features = features(&mut self.trunk, &self.params, observations, n);
+    pub fn values_of<'a>(&mut self, observations: impl Into<Rows<'a>>, n: usize, values: &mut [f32]) {
+        let features = features(&mut self.trunk, &self.params, observations.into(), n);
         values.copy_from_slice(self.value.forward(&self.params, features, n));
     }
 
     /// Runs both networks on a batch; the results are `policy.output()` and `value.output()`.
-    pub fn forward(&mut self, observations: &[f32], batch: usize) {
-        let features = features(&mut self.trunk, &self.params, observations, batch);
+    pub fn forward<'a>(&mut self, observations: impl Into<Rows<'a>>, batch: usize) {
+        let features = features(&mut self.trunk, &self.params, observations.into(), batch);
         self.policy.forward(&self.params, features, batch);
         self.value.forward(&self.params, features, batch);
     }
 
     /// Runs the policy alone on a batch; the result is `policy.output()`.
-    pub fn forward_policy(&mut self, observations: &[f32], batch: usize) {
-        let features = features(&mut self.trunk, &self.params, observations, batch);
+    pub fn forward_policy<'a>(&mut self, observations: impl Into<Rows<'a>>, batch: usize) {
+        let features = features(&mut self.trunk, &self.params, observations.into(), batch);
         self.policy.forward(&self.params, features, batch);
     }
 
@@ -207,15 +239,9 @@ impl ActorCritic {
                 self.policy.backward(&mut self.params, policy_gradient);
                 self.value.backward(&mut self.params, value_gradient);
             }
-            Some(Trunk { network, gradient }) => {
-                gradient.clear();
-                gradient.extend_from_slice(self.policy.backward_to_input(&mut self.params, policy_gradient));
-                let by_value = self.value.backward_to_input(&mut self.params, value_gradient);
-                gradient
-                    .iter_mut()
-                    .zip(by_value)
-                    .for_each(|(sum, by_value)| *sum += by_value);
-                network.backward(&mut self.params, gradient);
+            Some(trunk) => {
+                let (policy, value) = (&mut self.policy, &mut self.value);
+                trunk.backward(&mut self.params, (policy, policy_gradient), (value, value_gradient));
             }
         }
         if let Some(id) = self.log_std {
@@ -246,11 +272,28 @@ impl ActorCritic {
 }
 
 /// What the policy and value networks look at: the observations themselves, or the shared layers' view of them.
-fn features<'a>(trunk: &'a mut Option<Trunk>, params: &Parameters, observations: &'a [f32], batch: usize) -> &'a [f32] {
+fn features<'a>(trunk: &'a mut Option<Trunk>, params: &Parameters, observations: Rows<'a>, batch: usize) -> &'a [f32] {
     match trunk {
-        None => observations,
-        Some(trunk) => trunk.network.forward(params, observations, batch),
+        None => observations.numbers(),
+        Some(trunk) => trunk.forward(params, observations, batch),
     }
+}
+
+/// The layers that look at images, where observations are images.
+fn image_trunk(
+    settings: &PolicySettings,
+    observation: RowShape,
+    params: &mut Parameters,
+    rng: &mut Pcg64,
+) -> Option<Cnn> {
+    let RowShape::Image(sides) = observation else {
+        return None;
+    };
+    let (convs, hidden, relu) = (settings.convs(), &settings.image_hidden, Activation::Relu);
+    Some(match settings.ortho_init {
+        true => Cnn::new(params, "trunk", sides, &convs, hidden, relu, HIDDEN_GAIN, rng),
+        false => Cnn::uniform(params, "trunk", sides, &convs, hidden, relu, rng),
+    })
 }
 
 #[cfg(test)]

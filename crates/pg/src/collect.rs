@@ -1,7 +1,7 @@
 //! The environment phase: the agent acts T steps in each of N environments (`G = Agent(pi)` of the paper's Algorithm 1).
 
 use crate::{ActorCritic, Rollout};
-use epgt_envs::{EnvError, Normalizer, StepRow, VecEnv};
+use epgt_envs::{EnvError, Normalizer, RowsMut, StepRow, VecEnv};
 use epgt_rng::Pcg64;
 
 /// Fills `rollout` with the next T steps of every environment.
@@ -25,16 +25,15 @@ pub fn collect(
     rollout.episodes.clear();
     rollout.final_values.fill(0.0);
     if rollout.started {
-        rollout.observations.copy_within(rollout.steps * row.., 0);
+        let last = rollout.steps * row;
+        rollout.observations.copy_within(last..last + row, 0);
     } else {
-        envs.reset(&mut rollout.observations[..row])?;
-        normalizer.observe(&mut rollout.observations[..row]);
+        envs.reset(rollout.observations.part_mut(0..row))?;
+        observe(normalizer, rollout.observations.part_mut(0..row));
         rollout.started = true;
     }
 
     for t in 0..rollout.steps {
-        let (now, next) = rollout.observations[t * row..].split_at_mut(row);
-        let next = &mut next[..row];
         let actions = &mut rollout.actions[t * action_row..][..action_row];
         let step = t * n..(t + 1) * n;
         let raw_rewards = &mut rollout.raw_rewards[step.clone()];
@@ -42,16 +41,17 @@ pub fn collect(
         let truncated = &mut rollout.truncated[step.clone()];
 
         let log_probs = &mut rollout.log_probs[step.clone()];
+        let now = rollout.observations.part(t * row..(t + 1) * row);
         agent.act(now, n, rng, actions, log_probs, &mut rollout.values[step.clone()]);
         let out = StepRow {
-            observations: next,
+            observations: rollout.observations.part_mut((t + 1) * row..(t + 2) * row),
             rewards: raw_rewards,
             terminated,
             truncated,
         };
         envs.step(agent.for_task(actions), out)?;
         normalizer.rewards(raw_rewards, terminated, truncated, &mut rollout.rewards[step]);
-        normalizer.observe(next);
+        observe(normalizer, rollout.observations.part_mut((t + 1) * row..(t + 2) * row));
 
         if envs.finished().is_empty() {
             continue;
@@ -59,14 +59,25 @@ pub fn collect(
         rollout.episodes.extend_from_slice(envs.finished());
         for i in 0..n {
             if truncated[i] && !terminated[i] {
-                rollout.final_observation.copy_from_slice(envs.final_observation(i));
-                normalizer.apply(&mut rollout.final_observation);
+                let mut last = rollout.final_observation.all_mut();
+                last.copy_from(envs.final_observation(i));
+                if let RowsMut::Numbers(numbers) = last {
+                    normalizer.apply(numbers);
+                }
                 let value = &mut rollout.final_values[t * n + i..][..1];
                 agent.values_of(&rollout.final_observation, 1, value);
             }
         }
     }
     let last = rollout.steps;
-    agent.values_of(&rollout.observations[last * row..], n, &mut rollout.values[last * n..]);
+    let observations = rollout.observations.part(last * row..(last + 1) * row);
+    agent.values_of(observations, n, &mut rollout.values[last * n..]);
     Ok(())
+}
+
+/// Images are not normalised.
+fn observe(normalizer: &mut Normalizer, rows: RowsMut<'_>) {
+    if let RowsMut::Numbers(rows) = rows {
+        normalizer.observe(rows);
+    }
 }

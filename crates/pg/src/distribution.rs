@@ -40,10 +40,14 @@ use ActionDistribution::{Categorical, DiagonalGaussian};
 
 impl ActionDistribution {
     /// The distribution for an action space: categorical for a discrete one, Gaussian for a box.
+    ///
+    /// # Panics
+    /// If it is a space of images.
     pub fn for_space(space: &Space) -> Self {
         match space {
             Space::Discrete(n) => Categorical { n: *n },
-            Space::Box { low, .. } => DiagonalGaussian { dim: low.len() },
+            Space::Box { .. } => DiagonalGaussian { dim: space.size() },
+            Space::Image { .. } => panic!("actions are choices or numbers"),
         }
     }
 

@@ -41,6 +41,7 @@ mod ppo;
 mod rollout;
 mod rule;
 mod squash;
+mod trunk;
 mod update;
 
 pub use a2c::{A2c, A2cSettings};

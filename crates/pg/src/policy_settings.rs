@@ -1,7 +1,7 @@
 //! What a user may say about the networks, and which of it fits which task.
 
-use epgt_envs::TaskSpec;
-use epgt_nn::Activation;
+use epgt_envs::{RowShape, TaskSpec};
+use epgt_nn::{Activation, Cnn, ConvShape};
 
 epgt_settings::choice! {
     /// The non-linearity between layers.
@@ -50,6 +50,15 @@ epgt_settings::settings! {
         /// Whether continuous actions are bent into the task's bounds by a tanh, instead of being clipped to them. Entropies are
         /// those before it.
         pub squash: bool = false;
+        /// Channels of each convolution, where observations are images. Their network is always shared, with rectifiers;
+        /// hidden, value_hidden, shared and activation are for tasks whose observations are numbers.
+        pub conv_channels: Vec<usize> = vec![32, 64, 32];
+        /// Side in pixels of each convolution's window.
+        pub conv_kernels: Vec<usize> = vec![8, 4, 3];
+        /// Pixels from one position of each convolution's window to the next.
+        pub conv_strides: Vec<usize> = vec![4, 2, 1];
+        /// Widths of the dense layers behind the convolutions.
+        pub image_hidden: Vec<usize> = vec![512];
     }
 }
 
@@ -69,6 +78,26 @@ impl PolicySettings {
                 ));
             }
         }
+        let convolutions = [
+            ("conv_channels", &self.conv_channels),
+            ("conv_kernels", &self.conv_kernels),
+            ("conv_strides", &self.conv_strides),
+        ];
+        for (name, sizes) in convolutions.into_iter().chain([("image_hidden", &self.image_hidden)]) {
+            if sizes.is_empty() || sizes.contains(&0) {
+                return Err(format!(
+                    "{name} cannot be used: numbers of at least 1 are wanted, such as [8, 4, 3]"
+                ));
+            }
+        }
+        if convolutions
+            .iter()
+            .any(|(_, sizes)| sizes.len() != self.conv_channels.len())
+        {
+            return Err(
+                "conv_channels, conv_kernels and conv_strides need one number for each convolution".to_string(),
+            );
+        }
         if self.shared && self.hidden.is_empty() {
             return Err("shared = true cannot be used without hidden layers: give policy.hidden some".to_string());
         }
@@ -84,7 +113,8 @@ impl PolicySettings {
         Ok(())
     }
 
-    /// Refuses what does not fit the task's actions, in one sentence: only numbers between finite bounds can be squashed.
+    /// Refuses what does not fit the task, in one sentence: only numbers between finite bounds can be squashed, and the windows of
+    /// convolutions must fit into what they look at.
     ///
     /// ```
     /// use epgt_pg::PolicySettings;
@@ -105,7 +135,32 @@ impl PolicySettings {
                 task.id
             ));
         }
+        if let RowShape::Image([_, height, width]) = task.observed()
+            && Cnn::positions((height, width), &self.convs()).is_none()
+        {
+            return Err(format!(
+                "conv_kernels = {:?} cannot be used: {} shows {height} by {width} pixels, into which not all windows fit; use \
+                 smaller windows or strides",
+                self.conv_kernels, task.id
+            ));
+        }
         Ok(())
+    }
+
+    /// The convolutions of a network on images.
+    pub(crate) fn convs(&self) -> Vec<ConvShape> {
+        let sizes = self
+            .conv_channels
+            .iter()
+            .zip(&self.conv_kernels)
+            .zip(&self.conv_strides);
+        sizes
+            .map(|((&outputs, &kernel), &stride)| ConvShape {
+                outputs,
+                kernel,
+                stride,
+            })
+            .collect()
     }
 
     /// Widths of the value network's hidden layers.
@@ -113,8 +168,8 @@ impl PolicySettings {
         self.value_hidden.as_ref().unwrap_or(&self.hidden)
     }
 
-    /// How many weights the networks will have, and how many rows their tensors (a bias is one), for so many numbers in an
-    /// observation and outputs of the policy. In floating point, because it is asked of settings that may be absurd.
+    /// How many weights the networks will have, and how many rows their tensors (a bias is one), for observations of a
+    /// shape and so many outputs of the policy. In floating point, because it is asked of settings that may be absurd.
     ///
     /// ```
     /// use epgt_pg::PolicySettings;
@@ -123,7 +178,8 @@ impl PolicySettings {
     /// let shared = PolicySettings { shared: true, ..settings };
     /// assert_eq!(shared.size(4, 2), (40.0 + 18.0 + 9.0, 9.0 + 3.0 + 2.0));
     /// ```
-    pub fn size(&self, observation: usize, outputs: usize) -> (f64, f64) {
+    pub fn size(&self, observation: impl Into<RowShape>, outputs: usize) -> (f64, f64) {
+        let observation = observation.into();
         let (mut weights, mut rows) = (0.0, 0.0);
         let mut network = |hidden: &[usize], mut inputs: f64, outputs: &[usize]| {
             for &width in hidden.iter().chain(outputs) {
@@ -133,7 +189,20 @@ impl PolicySettings {
             }
             inputs
         };
-        let observation = observation as f64;
+        if let RowShape::Image([channels, height, width]) = observation {
+            let (mut inputs, convs) = (channels, self.convs());
+            for conv in &convs {
+                let patch = inputs as f64 * (conv.kernel as f64).powi(2);
+                network(&[], patch, &[conv.outputs]);
+                inputs = conv.outputs;
+            }
+            let (down, across) = Cnn::positions((height, width), &convs).unwrap_or((1, 1));
+            let features = network(&self.image_hidden, (down * across) as f64 * inputs as f64, &[]);
+            network(&[], features, &[outputs]);
+            network(&[], features, &[1]);
+            return (weights, rows);
+        }
+        let observation = observation.size() as f64;
         if self.shared {
             let features = network(&self.hidden, observation, &[]);
             network(&[], features, &[outputs]);
@@ -188,6 +257,33 @@ mod tests {
             }
             .validate(),
             Ok(())
+        );
+    }
+
+    #[test]
+    fn convolutions_need_a_channel_a_window_and_a_stride_each() {
+        let usual = PolicySettings::default;
+        let conv_strides = vec![4, 2];
+        let refused = PolicySettings {
+            conv_strides,
+            ..usual()
+        };
+        assert!(
+            refused
+                .validate()
+                .unwrap_err()
+                .contains("one number for each convolution")
+        );
+        let image_hidden = vec![];
+        let refused = PolicySettings {
+            image_hidden,
+            ..usual()
+        };
+        assert!(
+            refused
+                .validate()
+                .unwrap_err()
+                .starts_with("image_hidden cannot be used")
         );
     }
 

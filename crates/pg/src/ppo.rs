@@ -14,6 +14,7 @@
 //! against are those of the policy that acted; with `target_kl` the phase ends *before* the step that would go too far. A
 //! gradient that is not finite never reaches the parameters.
 
+use epgt_envs::Observations;
 use epgt_nn::Adam;
 use epgt_rng::Pcg64;
 
@@ -214,7 +215,7 @@ struct Progress {
 /// The rows of a minibatch, gathered so that the networks see them contiguously.
 #[derive(Clone, Debug, Default)]
 struct Minibatch {
-    observations: Vec<f32>,
+    observations: Observations,
     actions: Vec<f32>,
     log_probs: Vec<f32>,
     values: Vec<f32>,
@@ -226,7 +227,8 @@ impl Minibatch {
     fn gather(&mut self, rollout: &Rollout, rows: &[u32]) {
         let observation = rollout.batch_observations().len() / rollout.batch_size();
         let action = rollout.actions.len() / rollout.batch_size();
-        gather_rows(&rollout.observations, observation, rows, &mut self.observations);
+        self.observations
+            .gather(rollout.batch_observations(), observation, rows);
         gather_rows(&rollout.actions, action, rows, &mut self.actions);
         let numbers = [
             (&rollout.log_probs, &mut self.log_probs),
@@ -333,7 +335,7 @@ impl Ppo {
         if settings.normalize_advantage {
             update::normalize(&mut batch.advantages);
         }
-        work.forward(agent, &batch.observations, &batch.actions);
+        work.forward(agent, batch.observations.all(), &batch.actions);
 
         let clip_share = settings.clip_schedule.share(self.remaining);
         let clip_range = (settings.clip_range * clip_share) as f32;

@@ -4,7 +4,7 @@
 //! and the update sees all steps as one batch of T * N rows without a copy.
 
 use crate::gae::{Segment, advantage_slopes, advantages_and_returns, discounted_return_mean};
-use epgt_envs::Episode;
+use epgt_envs::{Episode, Observations, RowShape, Rows};
 
 /// T steps in each of N environments. Observations and rewards are those learned from (normalised where that is on);
 /// `raw_rewards` are the task's own.
@@ -22,8 +22,8 @@ pub struct Rollout {
     pub steps: usize,
     /// Environments N.
     pub n: usize,
-    /// `[T + 1][N][O]`; row T is what the next phase starts from.
-    pub observations: Vec<f32>,
+    /// `[T + 1][N][O]`, numbers or bytes; row T is what the next phase starts from.
+    pub observations: Observations,
     /// `[T][N][A]`, as drawn (what the environments are given is squashed, where that is on, or they clip it).
     pub actions: Vec<f32>,
     /// `[T][N]`, normalised where that is on.
@@ -49,18 +49,20 @@ pub struct Rollout {
     /// Whether row T holds observations to go on from.
     pub(crate) started: bool,
     /// One observation, for those that ended an episode.
-    pub(crate) final_observation: Vec<f32>,
+    pub(crate) final_observation: Observations,
 }
 
 impl Rollout {
-    /// Room for `steps` steps of `n` environments, with `observation` and `action` numbers per row.
-    pub fn new(steps: usize, n: usize, observation: usize, action: usize) -> Self {
+    /// Room for `steps` steps of `n` environments, with observations of this shape (or so many numbers) and `action` numbers per
+    /// action.
+    pub fn new(steps: usize, n: usize, observation: impl Into<RowShape>, action: usize) -> Self {
+        let observation = observation.into();
         assert!(steps > 0 && n > 0, "a rollout has at least one step of one environment");
         let len = steps * n;
         Self {
             steps,
             n,
-            observations: vec![0.0; (len + n) * observation],
+            observations: Observations::new(observation, len + n),
             actions: vec![0.0; len * action],
             rewards: vec![0.0; len],
             raw_rewards: vec![0.0; len],
@@ -73,7 +75,7 @@ impl Rollout {
             returns: vec![0.0; len],
             episodes: Vec::with_capacity(len),
             started: false,
-            final_observation: vec![0.0; observation],
+            final_observation: Observations::new(observation, 1),
         }
     }
 
@@ -87,9 +89,9 @@ impl Rollout {
         let action = self.actions.len() / self.batch_size();
         let (old, len, row) = (self.batch_size() * observation, steps * n, n * observation);
         self.observations
-            .resize(self.observations.len().max(len * observation + row), 0.0);
+            .resize(self.observations.len().max(len * observation + row));
         self.observations.copy_within(old..old + row, len * observation);
-        self.observations.truncate(len * observation + row);
+        self.observations.resize(len * observation + row);
         self.steps = steps;
         self.actions.resize(len * action, 0.0);
         self.values.resize(len + n, 0.0);
@@ -113,19 +115,26 @@ impl Rollout {
     }
 
     /// The observations that were acted on, `[T][N][O]`.
-    pub fn batch_observations(&self) -> &[f32] {
-        &self.observations[..self.batch_size() * self.final_observation.len()]
+    pub fn batch_observations(&self) -> Rows<'_> {
+        self.observations
+            .part(0..self.batch_size() * self.final_observation.len())
     }
 
     /// The (normalised) observations that the next phase starts from, `[N][O]`: what a checkpoint keeps of a rollout.
-    pub fn last_observations(&self) -> &[f32] {
-        &self.observations[self.batch_size() * self.final_observation.len()..]
+    pub fn last_observations(&self) -> Rows<'_> {
+        let row = self.batch_size() * self.final_observation.len();
+        self.observations.part(row..self.observations.len())
     }
 
     /// Goes on from the [`Rollout::last_observations`] of a checkpoint, instead of resetting the environments.
-    pub fn resume_from(&mut self, last_observations: &[f32]) {
+    ///
+    /// # Panics
+    /// If they are not of the same kind and number.
+    pub fn resume_from<'a>(&mut self, last_observations: impl Into<Rows<'a>>) {
         let row = self.batch_size() * self.final_observation.len();
-        self.observations[row..].copy_from_slice(last_observations);
+        let end = self.observations.len();
+        let mut last = self.observations.part_mut(row..end);
+        last.copy_from(last_observations.into());
         self.started = true;
     }
 
@@ -223,7 +232,7 @@ mod tests {
         rollout.resume_from(&[1.0, 2.0, 3.0, 4.0]);
         for steps in [7, 1, 4] {
             rollout.set_steps(steps);
-            assert_eq!(rollout.last_observations(), [1.0, 2.0, 3.0, 4.0]);
+            assert_eq!(rollout.last_observations().numbers(), [1.0, 2.0, 3.0, 4.0]);
             let fresh = Rollout::new(steps, 2, 2, 1);
             assert_eq!(rollout.observations.len(), fresh.observations.len());
             assert_eq!(

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use epgt_envs::Rows;
 use epgt_nn::clip_gradient_norm;
 use serde::Serialize;
 
@@ -123,7 +124,7 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     /// Runs the networks on a batch; fills `log_probs` of the actions and `entropies`.
-    pub fn forward(&mut self, agent: &mut ActorCritic, observations: &[f32], actions: &[f32]) {
+    pub fn forward(&mut self, agent: &mut ActorCritic, observations: Rows<'_>, actions: &[f32]) {
         let batch = actions.len() / agent.distribution.action_size();
         for buffer in [
             &mut self.log_probs,

@@ -275,7 +275,7 @@ fn squashed_actions_reach_the_task_and_draws_are_learned_from() {
         }
         let (mut rewards, mut terminated, mut truncated) = ([0.0; 2], [false; 2], [false; 2]);
         let out = StepRow {
-            observations: &mut observations,
+            observations: (&mut observations).into(),
             rewards: &mut rewards,
             terminated: &mut terminated,
             truncated: &mut truncated,

@@ -1,6 +1,6 @@
 //! Agreement with PyTorch in double precision, recorded by `record_torch.py`.
 
-use epgt_envs::Space;
+use epgt_envs::{Observations, Space};
 use epgt_pg::gae::{Segment, advantages_and_returns};
 use epgt_pg::{A2c, A2cSettings, ActionDistribution, ActorCritic, Phase, PolicySettings, Ppo, PpoSettings, Rollout};
 use epgt_rng::Pcg64;
@@ -111,7 +111,7 @@ fn recorded_rollout(data: &Value, recorded: &Value, agent: &ActorCritic) -> Roll
     let size = |key: &str| data[key].as_u64().unwrap() as usize;
     let action = agent.distribution.action_size();
     let mut rollout = Rollout::new(size("steps"), size("n"), size("observation"), action);
-    rollout.observations = numbers(&recorded["observations"]);
+    rollout.observations = Observations::Numbers(numbers(&recorded["observations"]));
     rollout.actions = numbers(&recorded["actions"]);
     rollout.rewards = numbers(&recorded["rewards"]);
     rollout.values = numbers(&recorded["values"]);

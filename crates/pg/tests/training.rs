@@ -98,10 +98,10 @@ fn ppo_learns_to_balance_a_pole() {
 fn a_phase_starts_where_the_one_before_ended() {
     let mut training = Training::new("CartPole-v1", 3, true, MethodSettings::of(Algorithm::A2c));
     training.collect();
-    let last = training.rollout.last_observations().to_vec();
+    let last = training.rollout.last_observations().numbers().to_vec();
     training.collect();
-    assert_eq!(training.rollout.observations[..last.len()], last);
-    assert_ne!(training.rollout.last_observations(), last);
+    assert_eq!(training.rollout.batch_observations().numbers()[..last.len()], last);
+    assert_ne!(training.rollout.last_observations().numbers(), last);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_time_limit_is_bootstrapped_with_the_value_of_the_cut_observation() {
     for (t, actions) in rollout.actions.chunks_exact(2).enumerate() {
         let (mut rewards, mut terminated, mut truncated) = ([0.0; 2], [false; 2], [false; 2]);
         let out = StepRow {
-            observations: &mut observations,
+            observations: (&mut observations).into(),
             rewards: &mut rewards,
             terminated: &mut terminated,
             truncated: &mut truncated,
@@ -168,7 +168,7 @@ fn a_time_limit_is_bootstrapped_with_the_value_of_the_cut_observation() {
             let mut expected = [0.0];
             if cut {
                 cuts += 1;
-                let mut last = envs.final_observation(i).to_vec();
+                let mut last = envs.final_observation(i).numbers().to_vec();
                 normalizer.apply(&mut last);
                 training.agent.values_of(&last, 1, &mut expected);
                 assert_ne!(expected[0], 0.0);

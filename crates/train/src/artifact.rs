@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 /// The first bytes of every checkpoint.
 const MAGIC: &[u8; 8] = b"EPGTCKPT";
 /// Changes whenever an older program could not read what a newer one writes.
-const FORMAT_VERSION: u32 = 1;
+const FORMAT_VERSION: u32 = 2;
 /// Magic, version, payload length.
 const HEADER_BYTES: usize = 8 + 4 + 8;
 const CHECKSUM_BYTES: usize = 32;

@@ -41,6 +41,8 @@ fn of_task(family: &str) -> Pairs {
         "MountainCar" => &[("steps", "1_000_000"), ("hyper.outcome", "episode")],
         "MountainCarContinuous" => &[("steps", "100_000")],
         "Pendulum" => &[("steps", "1_000_000")],
+        // Raw rewards are -1, 0 and 1.
+        "PixelCatch" => &[("steps", "30_000"), ("normalize_rewards", "false")],
         "BipedalWalker" | "BipedalWalkerHardcore" => &[("steps", "2_000_000"), ("policy.hidden", "[64, 64]")],
         _ => &[("steps", "1_000_000"), ("policy.hidden", "[64, 64]")],
     }
@@ -69,6 +71,7 @@ fn a2c(family: &str) -> Pairs {
             ("a2c.gae_lambda", "0.9"),
             ("a2c.ent_coef", "0.0"),
         ],
+        "PixelCatch" => &[("n_envs", "16"), ("a2c.n_steps", "8"), ("a2c.learning_rate", "1e-3")],
         "BipedalWalker" | "BipedalWalkerHardcore" => &[
             ("n_envs", "16"),
             ("a2c.n_steps", "8"),
@@ -98,6 +101,14 @@ fn ppo(family: &str) -> Pairs {
             ("ppo.batch_size", "256"),
             ("ppo.learning_rate", "1e-3"),
             ("ppo.learning_rate_schedule", "linear"),
+        ],
+        "PixelCatch" => &[
+            ("n_envs", "16"),
+            ("ppo.n_steps", "64"),
+            ("ppo.batch_size", "128"),
+            ("ppo.n_epochs", "4"),
+            ("ppo.learning_rate", "1e-3"),
+            ("ppo.ent_coef", "0.01"),
         ],
         // The paper's setting for its Table 2.
         "BipedalWalker" | "BipedalWalkerHardcore" => &[

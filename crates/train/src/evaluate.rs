@@ -1,6 +1,6 @@
 //! Evaluation of a policy on environments of its own, with frozen normalisation: training never notices.
 
-use epgt_envs::{EnvError, Normalizer, StepRow, TaskSpec, VecEnv};
+use epgt_envs::{EnvError, Normalizer, Observations, RowShape, RowsMut, StepRow, TaskSpec, VecEnv};
 use epgt_pg::ActorCritic;
 
 /// Environments that are evaluated side by side.
@@ -52,19 +52,20 @@ pub fn evaluate(
     for first in (0..episodes).step_by(SIDE_BY_SIDE) {
         let n = SIDE_BY_SIDE.min(episodes - first);
         let mut envs = VecEnv::new(task, n, seed.wrapping_add(first as u64))?;
-        let (size, action_size) = (envs.observation_space().size(), envs.action_space().size());
-        let mut observations = vec![0.0; n * size];
+        let (shape, action_size) = (RowShape::from(envs.observation_space()), envs.action_space().size());
+        let mut observations = Observations::new(shape, n);
         let mut actions = vec![0.0; n * action_size];
         let (mut rewards, mut terminated, mut truncated) = (vec![0.0; n], vec![false; n], vec![false; n]);
         let mut played = vec![None; n];
         envs.reset(&mut observations)?;
         while played.iter().any(Option::is_none) {
-            observations
-                .chunks_exact_mut(size)
-                .for_each(|row| normalizer.apply(row));
+            if let RowsMut::Numbers(rows) = observations.all_mut() {
+                rows.chunks_exact_mut(shape.size())
+                    .for_each(|row| normalizer.apply(row));
+            }
             policy.act_greedy(&observations, n, &mut actions);
             let out = StepRow {
-                observations: &mut observations,
+                observations: (&mut observations).into(),
                 rewards: &mut rewards,
                 terminated: &mut terminated,
                 truncated: &mut truncated,

@@ -5,13 +5,17 @@
 //! `epgt`, is a JSON object with the task, its options and the networks' settings. The bytes depend on nothing else, so equal policies have
 //! equal hashes.
 //!
-//! Format 1 knew neither shared layers (tensors `trunk.0.weight`, ...), nor other widths of the value network, nor squashing; such
+//! Policies on images have `trunk.conv.0.weight`, ...: a row per output channel, ordered by channel, row and pixel of the window in
+//! the first convolution and by row, pixel and channel in the others; `trunk.dense.0.weight` is ordered by row, pixel and channel
+//! of what the last convolution puts out. Bytes are divided by 255 first.
+//!
+//! Format 2 knew no images. Format 1 knew neither shared layers (tensors `trunk.0.weight`, ...), nor other widths of the value network, nor squashing; such
 //! files are read as what they are, without any of these.
 
 use std::collections::HashMap;
 use std::path::Path;
 
-use epgt_envs::{Normalizer, Space, TaskSpec};
+use epgt_envs::{Normalizer, RowShape, Space, TaskSpec};
 use epgt_pg::{ActorCritic, PolicySettings};
 use epgt_rng::Pcg64;
 use epgt_settings::Settings;
@@ -48,9 +52,23 @@ struct Description {
     /// Whether an action is `middle + half * tanh(output)` of the task's bounds.
     #[serde(default)]
     squash: bool,
+    /// The layers of a network on images; `hidden`, `value_hidden`, `shared` and `activation` mean nothing then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    image: Option<ImageLayers>,
 }
 
-const FORMAT: u32 = 2;
+/// Convolutions and the dense layers behind them.
+#[derive(Serialize, Deserialize)]
+struct ImageLayers {
+    conv_channels: Vec<usize>,
+    conv_kernels: Vec<usize>,
+    conv_strides: Vec<usize>,
+    image_hidden: Vec<usize>,
+}
+
+const FORMAT: u32 = 3;
+/// What files are given whose observations are numbers, so that older programs read them.
+const FORMAT_OF_NUMBERS: u32 = 2;
 
 /// The file's bytes for these networks.
 pub fn encode(
@@ -60,8 +78,14 @@ pub fn encode(
     normalizer: &Normalizer,
     normalize_observations: bool,
 ) -> Result<Vec<u8>, String> {
+    let image = task.image.map(|_| ImageLayers {
+        conv_channels: settings.conv_channels.clone(),
+        conv_kernels: settings.conv_kernels.clone(),
+        conv_strides: settings.conv_strides.clone(),
+        image_hidden: settings.image_hidden.clone(),
+    });
     let description = Description {
-        format: FORMAT,
+        format: image.as_ref().map_or(FORMAT_OF_NUMBERS, |_| FORMAT),
         task: task.id.to_string(),
         env: task.options.changed(),
         hidden: settings.hidden.clone(),
@@ -70,6 +94,7 @@ pub fn encode(
         value_hidden: settings.value_hidden.clone(),
         shared: settings.shared,
         squash: settings.squash,
+        image,
     };
     let f32_bytes = |data: &[f32]| data.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let f64_bytes = |data: &[f64]| data.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
@@ -143,12 +168,18 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
         squash: description.squash,
         ..PolicySettings::default()
     };
+    if let Some(image) = description.image {
+        settings.conv_channels = image.conv_channels;
+        settings.conv_kernels = image.conv_kernels;
+        settings.conv_strides = image.conv_strides;
+        settings.image_hidden = image.image_hidden;
+    }
     settings.assign("activation", &description.activation)?;
     settings.validate()?;
     settings.validate_for(&task)?;
-    let size = env.observation_space().size();
+    let shape = RowShape::from(env.observation_space());
     let actions: &Space = env.action_space();
-    let mut networks = ActorCritic::new(&settings, size, actions, &mut Pcg64::from_seed(0));
+    let mut networks = ActorCritic::new(&settings, shape, actions, &mut Pcg64::from_seed(0));
     let shapes = networks.params.shapes().to_vec();
     for shape in &shapes {
         let tensor = file
@@ -165,7 +196,7 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
     }
     let statistics = |name: &str| -> Result<Vec<f64>, String> {
         let tensor = file.tensor(name).map_err(|_| format!("it lacks the tensor {name}"))?;
-        if tensor.dtype() != Dtype::F64 || tensor.shape() != [size] {
+        if tensor.dtype() != Dtype::F64 || tensor.shape() != [shape.numbers()] {
             return Err(format!("its tensor {name} has another shape"));
         }
         let (numbers, _) = tensor.data().as_chunks::<8>();
@@ -283,7 +314,37 @@ mod tests {
         let text = r#""format\":2"#.as_bytes();
         let at = bytes.windows(text.len()).position(|window| window == text).unwrap();
         let mut newer = bytes.clone();
-        newer[at + text.len() - 1] = b'3';
-        assert_eq!(reason(&newer), "it has format 3, and this version reads up to 2");
+        newer[at + text.len() - 1] = b'4';
+        assert_eq!(reason(&newer), "it has format 4, and this version reads up to 3");
+    }
+
+    #[test]
+    fn a_policy_on_images_read_back_acts_the_same() {
+        let task = epgt_envs::find("PixelCatch-v0").unwrap();
+        let settings = PolicySettings {
+            conv_channels: vec![4, 6],
+            conv_kernels: vec![8, 4],
+            conv_strides: vec![4, 2],
+            image_hidden: vec![9, 7],
+            ..PolicySettings::default()
+        };
+        let actions = Space::Discrete(3);
+        let mut networks = ActorCritic::new(&settings, task.observed(), &actions, &mut Pcg64::from_seed(7));
+        networks.params.values_mut().iter_mut().for_each(|x| *x += 0.1);
+        let bytes = encode(
+            task,
+            &settings,
+            &networks,
+            &Normalizer::new(0, 1, true, true, 0.99),
+            true,
+        )
+        .unwrap();
+        let mut policy = decode(&bytes).unwrap();
+        let image: Vec<u8> = (0..task.observed().size()).map(|i| (i % 256) as u8).collect();
+        let (mut expected, mut value) = ([0.0], [0.0]);
+        networks.values_of(&image, 1, &mut expected);
+        policy.networks.values_of(&image, 1, &mut value);
+        assert_eq!(value, expected);
+        assert_ne!(value, [0.0]);
     }
 }

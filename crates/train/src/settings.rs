@@ -35,10 +35,12 @@ settings! {
         /// Environments that are stepped together.
         @ "N"
         pub n_envs: usize = 8;
-        /// Whether observations are normalised by running statistics (clip 10).
+        /// Whether observations are normalised by running statistics (clip 10). Images never are: their bytes are divided by 255.
         pub normalize_observations: bool = true;
         /// Whether rewards are normalised by the running deviation of the return (clip 10). Scores are always of raw rewards.
         pub normalize_rewards: bool = true;
+        /// Whether the agent learns from the sign of each reward (-1, 0 or 1) instead of its normalised value; usual for Atari.
+        pub sign_rewards: bool = false;
         /// Whether each environment's first episode is cut at a different time, so that resets do not come all at once.
         pub staggered_starts: bool = true;
         /// Environment steps between two rows of metrics; auto is a hundredth of the run.

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 
-use epgt_envs::{EnvError, Normalizer, VecEnv};
+use epgt_envs::{EnvError, Normalizer, Observations, RowShape, VecEnv};
 use epgt_hyper::{HyperAgent, Outcome, Plan, SavedAgent, TrainingContext};
 use epgt_nn::Parameters;
 use epgt_pg::{ActorCritic, Method, NotFinite, Phase, Rollout, Rule, SavedMethod, collect};
@@ -133,7 +133,7 @@ pub struct SavedTrainer<'a> {
     normalizer: Cow<'a, Normalizer>,
     pub(crate) hyper: SavedAgent<'a>,
     environments: Vec<u8>,
-    observations: Cow<'a, [f32]>,
+    observations: Observations,
     rng: Pcg64,
     counters: Cow<'a, Counters>,
 }
@@ -150,11 +150,15 @@ impl Trainer {
         if run.staggered_starts {
             envs = envs.with_staggered_starts();
         }
-        let (observation, action) = (envs.observation_space().size(), envs.action_space().clone());
+        let (observation, action) = (RowShape::from(envs.observation_space()), envs.action_space().clone());
         let mut init = Pcg64::for_purpose(run.seed, "initialisation", 0);
         let policy = ActorCritic::new(&config.policy, observation, &action, &mut init);
         let gamma = config.method.gamma();
-        let normalizes = (run.normalize_observations, run.normalize_rewards);
+        let normalizes = (run.normalize_observations, run.normalize_rewards && !run.sign_rewards);
+        let mut normalizer = Normalizer::new(observation.numbers(), run.n_envs, normalizes.0, normalizes.1, gamma);
+        if run.sign_rewards {
+            normalizer = normalizer.with_sign_rewards();
+        }
         let plan = Plan {
             total_updates: config.total_updates(),
             updates_per_rollout: config.method.updates_per_rollout(run.n_envs),
@@ -166,7 +170,7 @@ impl Trainer {
         }
         let mut trainer = Self {
             method,
-            normalizer: Normalizer::new(observation, run.n_envs, normalizes.0, normalizes.1, gamma),
+            normalizer,
             hyper: HyperAgent::new(
                 run.scheduler,
                 config.hyper.clone(),
@@ -183,7 +187,7 @@ impl Trainer {
             steps: run.steps,
             end: config.end()?,
             gamma: gamma as f32,
-            normalizes_rewards: run.normalize_rewards,
+            normalizes_rewards: normalizes.1,
             policy,
         };
         trainer.apply_hyper_action();
@@ -307,7 +311,7 @@ impl Trainer {
             normalizer: Cow::Borrowed(&self.normalizer),
             hyper: self.hyper.save(),
             environments: self.envs.save(),
-            observations: Cow::Borrowed(self.rollout.last_observations()),
+            observations: self.rollout.last_observations().into(),
             rng: self.rng.clone(),
             counters: Cow::Borrowed(&self.counters),
         }
@@ -315,7 +319,7 @@ impl Trainer {
 
     /// Goes on from a checkpoint of a trainer with the same configuration.
     pub fn restore(&mut self, saved: SavedTrainer<'_>) -> Result<(), String> {
-        let fits = saved.observations.len() == self.rollout.last_observations().len();
+        let fits = saved.observations.is_like(&self.rollout.last_observations().into());
         if !fits {
             return Err("the checkpoint was made with another number of environments".to_string());
         }

@@ -1,6 +1,6 @@
 //! One episode to look at: played as an evaluation plays it, with someone watching every step.
 
-use epgt_envs::{Env, EnvError, Normalizer, TaskSpec, TimeLimit};
+use epgt_envs::{Env, EnvError, Normalizer, RowShape, Rows, TaskSpec, TimeLimit};
 use epgt_pg::ActorCritic;
 
 /// Plays one episode with the policy's most likely actions and lets `see` look at the environment before the first step and
@@ -29,14 +29,26 @@ pub fn watch(
     mut see: impl FnMut(&dyn Env),
 ) -> Result<f64, EnvError> {
     let mut env = TimeLimit::new(task.make()?, task.max_episode_steps);
-    let mut observation = vec![0.0; env.observation_space().size()];
+    // Numbers are written by the environment's steps, pixels where they are asked for.
+    let shape = RowShape::from(env.observation_space());
+    let mut observation = vec![0.0; shape.numbers()];
+    let mut pixels = vec![0; shape.size() - shape.numbers()];
     let mut action = vec![0.0; env.action_space().size()];
     let mut episode_return = 0.0;
     env.reset(Some(seed), &mut observation)?;
     see(&env);
     loop {
-        normalizer.apply(&mut observation);
-        policy.act_greedy(&observation, 1, &mut action);
+        let seen = match shape {
+            RowShape::Numbers(_) => {
+                normalizer.apply(&mut observation);
+                Rows::Numbers(&observation)
+            }
+            RowShape::Image(_) => {
+                env.image(&mut pixels);
+                Rows::Bytes(&pixels)
+            }
+        };
+        policy.act_greedy(seen, 1, &mut action);
         env.action_space().clip(&mut action)?;
         let step = env.step(&action, &mut observation)?;
         episode_return += step.reward;
@@ -63,6 +75,7 @@ mod tests {
             ("LunarLanderContinuous-v3", false),
             ("LunarLanderContinuous-v3", true),
             ("Pendulum-v1", true),
+            ("PixelCatch-v0", false),
         ] {
             let task = find(id).unwrap();
             let settings = PolicySettings {
@@ -70,10 +83,10 @@ mod tests {
                 ..Default::default()
             };
             let env = task.make().unwrap();
-            let size = env.observation_space().size();
+            let shape = RowShape::from(env.observation_space());
             let mut rng = Pcg64::from_seed(3);
-            let mut policy = ActorCritic::new(&settings, size, env.action_space(), &mut rng);
-            let normalizer = Normalizer::new(size, 1, true, true, 0.99);
+            let mut policy = ActorCritic::new(&settings, shape, env.action_space(), &mut rng);
+            let normalizer = Normalizer::new(shape.numbers(), 1, true, true, 0.99);
             let evaluated = evaluate(&mut policy, &normalizer, task, 1, 5).unwrap();
             let mut seen = 0;
             let earned = watch(&mut policy, &normalizer, task, 5, |_| seen += 1).unwrap();

@@ -1,6 +1,6 @@
 //! The bare simulator: how fast environments step when nobody learns. No training can be faster.
 
-use epgt_envs::{StepRow, VecEnv};
+use epgt_envs::{Observations, StepRow, VecEnv};
 use epgt_rng::Pcg64;
 use epgt_train::{Config, usage};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ pub fn measure(config: &Config) -> Result<Value, String> {
     let (run, n) = (&config.run, config.run.n_envs);
     let task = epgt_envs::find(&run.task).map_err(|error| error.to_string())?;
     let mut envs = VecEnv::new(task, n, run.seed).map_err(|error| error.to_string())?;
-    let mut observations = vec![0.0; n * envs.observation_space().size()];
+    let mut observations = Observations::new(task.observed(), n);
     let mut rewards = vec![0.0; n];
     let (mut terminated, mut truncated) = (vec![false; n], vec![false; n]);
 
@@ -29,7 +29,7 @@ pub fn measure(config: &Config) -> Result<Value, String> {
     let start = usage::thread_cpu_seconds();
     for row in rows.take(run.steps as usize / n) {
         let out = StepRow {
-            observations: &mut observations,
+            observations: (&mut observations).into(),
             rewards: &mut rewards,
             terminated: &mut terminated,
             truncated: &mut truncated,

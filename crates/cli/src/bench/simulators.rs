@@ -6,7 +6,7 @@
 use std::process::Command;
 use std::time::Instant;
 
-use epgt_envs::{EnvError, StepRow, TaskSpec, VecEnv};
+use epgt_envs::{EnvError, Observations, StepRow, TaskSpec, VecEnv};
 use epgt_report::text_table::TextTable;
 use epgt_rng::Pcg64;
 use epgt_train::usage::{process_cpu_seconds, thread_cpu_seconds};
@@ -194,13 +194,13 @@ fn vectorised(task: &TaskSpec, n: usize, threads: usize) -> Result<Group, EnvErr
     let mut envs = VecEnv::new(task, n, SEED)?.on_threads(threads);
     let rows = (STEPS / n).max(1);
     let actions = random_actions(envs.action_space(), rows * n);
-    let mut observations = vec![0.0; n * envs.observation_space().size()];
+    let mut observations = Observations::new(task.observed(), n);
     let (mut rewards, mut terminated, mut truncated) = (vec![0.0; n], vec![false; n], vec![false; n]);
     envs.reset(&mut observations)?;
     let (begun, cpu) = (Instant::now(), process_cpu_seconds());
     for row in actions.chunks_exact(actions.len() / rows) {
         let out = StepRow {
-            observations: &mut observations,
+            observations: (&mut observations).into(),
             rewards: &mut rewards,
             terminated: &mut terminated,
             truncated: &mut truncated,

@@ -112,8 +112,11 @@ mod tests {
         let classic = read(Path::new("defaults-classic"), 1.0).unwrap();
         let mut measured: Vec<&str> = plan.tasks.iter().chain(&classic.tasks).map(String::as_str).collect();
         measured.sort_unstable();
-        // Version 2 of the lander is version 3 under its old name.
-        let known = epgt_envs::tasks().iter().map(|task| task.id);
+        // Version 2 of the lander is version 3 under its old name, and the task of pixels is there for a quick check.
+        let known = epgt_envs::tasks()
+            .iter()
+            .filter(|task| task.image.is_none())
+            .map(|task| task.id);
         assert_eq!(measured, known.filter(|id| !id.ends_with("-v2")).collect::<Vec<_>>());
     }
 }

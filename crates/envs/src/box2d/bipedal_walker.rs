@@ -70,6 +70,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         id: "BipedalWalker-v3",
         summary: "Walk on two legs to the far end of slightly uneven ground.",
         observation: OBSERVATION,
+        image: None,
         action: ACTION,
         reward: "Moving forward, 300 in all to the far end, less a little for torque and for tilting; -100 for falling.",
         max_episode_steps: 1600,

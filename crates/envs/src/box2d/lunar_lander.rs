@@ -91,6 +91,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         id: "LunarLander-v3",
         summary: "Land gently between two flags on the moon, with engines that are on or off.",
         observation: OBSERVATION,
+        image: None,
         action: CHOICES,
         reward: "Coming closer, slower and more upright to the pad, +10 per leg on the ground, less a little for fuel; \
                  100 for coming to rest, -100 for crashing or leaving.",

@@ -27,6 +27,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
         Entry::within("first angular velocity", MAX_SPEED[0] as f32),
         Entry::within("second angular velocity", MAX_SPEED[1] as f32),
     ],
+    image: None,
     action: &[
         Entry::choice("torque -1", 0),
         Entry::choice("no torque", 1),

@@ -29,6 +29,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
         Entry::within("pole angle", (2.0 * MAX_ANGLE) as f32),
         Entry::within("pole angular velocity", f32::INFINITY),
     ],
+    image: None,
     action: &[Entry::choice("push left", 0), Entry::choice("push right", 1)],
     reward: "+1 for every step until the pole leans more than 12 degrees or the cart leaves +-2.4.",
     max_episode_steps: 500,

@@ -22,6 +22,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
         Entry::between("position", LEFT as f32, RIGHT as f32),
         Entry::within("velocity", MAX_SPEED as f32),
     ],
+    image: None,
     action: &[
         Entry::choice("push left", 0),
         Entry::choice("do not push", 1),

@@ -25,6 +25,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
         Entry::between("position", LEFT, RIGHT),
         Entry::within("velocity", MAX_SPEED),
     ],
+    image: None,
     action: &[Entry::within("force", 1.0)],
     reward: "-0.1 force^2 for every step, and +100 when the flag at position 0.45 is reached.",
     max_episode_steps: 999,

@@ -23,6 +23,7 @@ pub(crate) const TASK: TaskSpec = TaskSpec {
         Entry::within("sine of the angle", 1.0),
         Entry::within("angular velocity", MAX_SPEED as f32),
     ],
+    image: None,
     action: &[Entry::within("torque", MAX_TORQUE)],
     reward: "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2), the angle measured from upright.",
     max_episode_steps: 200,

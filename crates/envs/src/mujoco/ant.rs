@@ -168,6 +168,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         id: V5.id,
         summary: "Make a four-legged body run forward without falling over.",
         observation: table().grid("external force", &TURN_AND_SHIFT, &BODIES).keep(),
+        image: None,
         action: Table::new().within("torque", &MOTORS, 1.0).keep(),
         reward: "1 while it stands + forward speed - 0.5 |action|^2 - 0.0005 |clipped external forces|^2.",
         max_episode_steps: 1000,

@@ -77,6 +77,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
             .each("position", &JOINTS[1..])
             .each("velocity", &JOINTS)
             .keep(),
+        image: None,
         action: Table::new().within("torque", &JOINTS[3..], 1.0).keep(),
         reward: "forward speed - 0.1 |action|^2.",
         max_episode_steps: 1000,

@@ -98,6 +98,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
             .each("position", &JOINTS[1..])
             .each("velocity", &JOINTS)
             .keep(),
+        image: None,
         action: Table::new().within("torque", &JOINTS[3..], 1.0).keep(),
         reward: "1 while it stands + forward speed - 0.001 |action|^2.",
         max_episode_steps: 1000,

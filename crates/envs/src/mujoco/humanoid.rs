@@ -212,6 +212,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         id: WALK_V5.id,
         summary: "Make a human-like body walk forward without falling.",
         observation: five,
+        image: None,
         action: Table::new().within("torque", &motors, 0.4).keep(),
         reward: "5 while it stands + 1.25 forward speed - 0.1 |action|^2 - 5e-7 |external forces|^2 (at most 10).",
         max_episode_steps: 1000,

@@ -113,6 +113,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         observation: Table::new()
             .named(&["cart position", "pole angle", "cart velocity", "pole angular velocity"])
             .keep(),
+        image: None,
         action: Table::new().within("force", &["the cart"], 3.0).keep(),
         reward: "1 for every step at whose end the pole leans less than 0.2.",
         max_episode_steps: 1000,
@@ -134,6 +135,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         id: DOUBLE_V5.id,
         summary: "Keep two poles on top of each other upright on a cart.",
         observation: table(&["the cart"]),
+        image: None,
         action: Table::new().within("force", &["the cart"], 1.0).keep(),
         reward: "10 while the tip is up - 0.01 x^2 - (y - 2)^2 of the tip - what the poles' speeds cost.",
         max_episode_steps: 1000,

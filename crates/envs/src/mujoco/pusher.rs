@@ -87,6 +87,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
                 &["the fingertip", "the cylinder", "the goal"],
             )
             .keep(),
+        image: None,
         action: Table::new().within("torque", &JOINTS, 2.0).keep(),
         reward: "-(cylinder to goal) - 0.5 (cylinder to fingertip) - 0.1 |action|^2.",
         max_episode_steps: 100,

@@ -87,6 +87,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
         id: V5.id,
         summary: "Bring the tip of a two-jointed arm to a target.",
         observation: table().keep(),
+        image: None,
         action: Table::new().within("torque", &joints, 1.0).keep(),
         reward: "-(distance of the tip to the target) - |action|^2.",
         max_episode_steps: 50,

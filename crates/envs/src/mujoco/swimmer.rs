@@ -74,6 +74,7 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
             .each("position", &JOINTS[2..])
             .each("velocity", &JOINTS)
             .keep(),
+        image: None,
         action: Table::new().within("torque", &JOINTS[3..], 1.0).keep(),
         reward: "forward speed - 0.0001 |action|^2.",
         max_episode_steps: 1000,

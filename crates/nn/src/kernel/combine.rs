@@ -23,19 +23,40 @@ use crate::Activation;
 /// # Panics
 /// If the sizes do not fit each other.
 pub fn combine(factors: &[f32], strides: (usize, usize), rows: &[f32], n: usize, out: &mut [f32]) {
+    start_from(Start::Zeros, factors, strides, rows, n, out);
+}
+
+/// [`combine()`] that adds to what `out` holds: the weight gradient of rows that come block by block.
+///
+/// ```
+/// use epgt_nn::kernel::add_combined;
+///
+/// let mut out = [1.0; 2];
+/// add_combined(&[2.0, 3.0], (2, 1), &[1.0, 10.0, 100.0, 1000.0], 2, &mut out);
+/// assert_eq!(out, [303.0, 3021.0]);
+/// ```
+///
+/// # Panics
+/// If the sizes do not fit each other.
+pub fn add_combined(factors: &[f32], strides: (usize, usize), rows: &[f32], n: usize, out: &mut [f32]) {
+    start_from(Start::Out, factors, strides, rows, n, out);
+}
+
+fn start_from(start: Start<'_>, factors: &[f32], strides: (usize, usize), rows: &[f32], n: usize, out: &mut [f32]) {
     assert!(n > 0, "rows must not be empty");
     let (k, m) = (rows.len() / n, out.len() / n);
     assert_eq!(rows.len(), k * n, "rows must be whole");
     assert_eq!(out.len(), m * n, "out must be whole rows");
     if k == 0 || m == 0 {
-        out.fill(0.0);
+        if let Start::Zeros = start {
+            out.fill(0.0);
+        }
         return;
     }
     assert!(
         (m - 1) * strides.0 + (k - 1) * strides.1 < factors.len(),
         "the factors end outside of their slice"
     );
-    let start = None;
     Arch::new().dispatch(Combine {
         start,
         factors,
@@ -62,7 +83,7 @@ pub fn combine(factors: &[f32], strides: (usize, usize), rows: &[f32], n: usize,
 pub fn affine_transposed(input: &[f32], transposed: &[f32], bias: &[f32], activation: Activation, output: &mut [f32]) {
     let inputs = check(input, transposed, bias, output);
     let combine = Combine {
-        start: Some(bias),
+        start: Start::Row(bias),
         factors: input,
         strides: (inputs, 1),
         rows: transposed,
@@ -84,9 +105,17 @@ impl WithSimd for CombineAndActivate<'_> {
     }
 }
 
+/// What a row of `out` starts from.
+#[derive(Clone, Copy)]
+enum Start<'a> {
+    Zeros,
+    Row(&'a [f32]),
+    /// What it holds.
+    Out,
+}
+
 struct Combine<'a> {
-    /// What every row of `out` starts from; zeros if there is none.
-    start: Option<&'a [f32]>,
+    start: Start<'a>,
     factors: &'a [f32],
     strides: (usize, usize),
     rows: &'a [f32],
@@ -143,10 +172,15 @@ impl Combine<'_> {
     fn block<S: Simd, const R: usize, const V: usize>(&mut self, simd: S, i: usize, column: usize, width: usize) {
         let (n, partial) = (self.n, width < S::F32_LANES);
         let mut first = [simd.splat_f32s(0.0); V];
-        if let Some(start) = self.start {
+        if let Start::Row(start) = self.start {
             load(simd, &start[column..column + width], &mut first);
         }
         let mut sums = [first; R];
+        if let Start::Out = self.start {
+            for (r, sums) in sums.iter_mut().enumerate() {
+                load(simd, &self.out[(i + r) * n + column..][..width], sums);
+            }
+        }
         for (k, row) in self.rows.chunks_exact(n).enumerate() {
             let mut vectors = [simd.splat_f32s(0.0); V];
             load(simd, &row[column..column + width], &mut vectors);

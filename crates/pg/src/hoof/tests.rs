@@ -23,7 +23,7 @@ fn linear_gaussian() -> ActorCritic {
 /// Two steps of three environments that see 1, 2, 3 and then 3, 2, 1.
 fn rollout() -> Rollout {
     let mut rollout = Rollout::new(2, 3, 1, 1);
-    rollout.observations[..6].copy_from_slice(&[1.0, 2.0, 3.0, 3.0, 2.0, 1.0]);
+    rollout.observations.numbers_mut()[..6].copy_from_slice(&[1.0, 2.0, 3.0, 3.0, 2.0, 1.0]);
     rollout.actions.copy_from_slice(&ACTIONS);
     rollout.raw_rewards.copy_from_slice(&REWARDS);
     rollout.rewards.copy_from_slice(&REWARDS);

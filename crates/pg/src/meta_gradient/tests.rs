@@ -25,7 +25,7 @@ fn rollout(seed: u64) -> Rollout {
     let mut rollout = Rollout::new(6, 4, 3, 2);
     let mut rng = Pcg64::from_seed(seed);
     for numbers in [
-        &mut rollout.observations,
+        rollout.observations.numbers_mut(),
         &mut rollout.actions,
         &mut rollout.rewards,
         &mut rollout.values,

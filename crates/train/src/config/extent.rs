@@ -1,5 +1,6 @@
 //! What a configuration amounts to: the hyper-space, the rollouts and updates of the run, and the memory it takes.
 
+use epgt_envs::RowShape;
 use epgt_hyper::{Axis, EncoderKind, Grid, HyperSpace, Scheduler};
 use epgt_pg::{Effect, Kind, RuleSettings, Tuned};
 
@@ -110,8 +111,13 @@ impl Config {
     pub(super) fn check_memory(&self) -> Result<(), String> {
         const MOST_GIGABYTES: f64 = 16.0;
         let task = self.task()?;
-        let (observation, action) = (task.observation.len(), task.action.len());
-        let rollout = self.rollout_steps() as f64 * (observation as f64 + action as f64 + 10.0);
+        let (observation, action) = (task.observed(), task.action.len());
+        // Four pixels take as much as one number.
+        let row = match observation {
+            RowShape::Numbers(size) => size as f64,
+            RowShape::Image(_) => observation.size() as f64 / 4.0,
+        };
+        let rollout = self.rollout_steps() as f64 * (row + action as f64 + 10.0);
         let (weights, rows) = self.policy.size(observation, action);
         let hyper = &self.hyper;
         let orders = hyper.order as f64 + 1.0;
