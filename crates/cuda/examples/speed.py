@@ -14,8 +14,8 @@ class Net(torch.nn.Module):
         super().__init__()
         conv, linear, relu = torch.nn.Conv2d, torch.nn.Linear, torch.nn.ReLU
         self.trunk = torch.nn.Sequential(
-            conv(4, 32, 8, 4), relu(), conv(32, 64, 4, 2), relu(), conv(64, 64, 3, 1), relu(),
-            torch.nn.Flatten(), linear(3136, 512), relu())
+            conv(4, 32, 8, 4), relu(), conv(32, 64, 4, 2), relu(), conv(64, 32, 3, 1), relu(),
+            torch.nn.Flatten(), linear(1568, 512), relu())
         self.policy, self.value = linear(512, 6), linear(512, 1)
 
     def forward(self, images, layout):

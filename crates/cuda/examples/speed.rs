@@ -7,7 +7,7 @@ fn main() -> Result<(), String> {
     let batch: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(2048);
     let device = Device::find()?;
     println!("{}", device.name());
-    let shape = NetShape::nature(6);
+    let shape = NetShape::paper(6);
     let mut state = 1u64;
     let mut random = || {
         state = state

@@ -63,13 +63,13 @@ pub(crate) struct Tensors {
 }
 
 impl NetShape {
-    /// The network of the paper's Atari experiments (Mnih et al., 2015) for four stacked frames of 84 x 84.
+    /// The network of the paper's Atari experiments for four stacked frames of 84 x 84.
     ///
     /// ```
-    /// let shape = epgt_cuda::NetShape::nature(6);
-    /// assert_eq!(shape.parameters(), 1_687_719);
+    /// let shape = epgt_cuda::NetShape::paper(6);
+    /// assert_eq!(shape.parameters(), 866_439);
     /// ```
-    pub fn nature(actions: usize) -> Self {
+    pub fn paper(actions: usize) -> Self {
         let conv = |outputs, kernel, stride| ConvShape {
             outputs,
             kernel,
@@ -77,7 +77,7 @@ impl NetShape {
         };
         Self {
             image: [4, 84, 84],
-            convs: vec![conv(32, 8, 4), conv(64, 4, 2), conv(64, 3, 1)],
+            convs: vec![conv(32, 8, 4), conv(64, 4, 2), conv(32, 3, 1)],
             dense: 512,
             heads: vec![actions, 1],
         }
@@ -86,7 +86,7 @@ impl NetShape {
     /// Refuses what the kernels cannot work on, in one sentence.
     ///
     /// ```
-    /// let mut shape = epgt_cuda::NetShape::nature(6);
+    /// let mut shape = epgt_cuda::NetShape::paper(6);
     /// shape.convs[0].outputs = 30;
     /// assert!(shape.check().unwrap_err().contains("multiple of four"));
     /// ```

@@ -265,6 +265,6 @@ fn optimisers_step_as_their_equations_say() {
 #[test]
 fn weights_that_do_not_fit_are_refused() {
     let Some(device) = device() else { return };
-    let error = ImageNet::new(&device, NetShape::nature(6), &[0.0; 3]).err().unwrap();
-    assert_eq!(error, "the network has 1687719 weights, not 3");
+    let error = ImageNet::new(&device, NetShape::paper(6), &[0.0; 3]).err().unwrap();
+    assert_eq!(error, "the network has 866439 weights, not 3");
 }
