@@ -33,6 +33,11 @@ const KEPT: usize = 4096;
 static PYTHON: Mutex<Option<OsString>> = Mutex::new(None);
 
 /// Has all workers use this Python, whatever the environment's variables say.
+///
+/// ```
+/// epgt_envs::gymnasium::use_python("/opt/venv/bin/python");
+/// assert_eq!(epgt_envs::gymnasium::python(), "/opt/venv/bin/python");
+/// ```
 pub fn use_python(python: impl Into<OsString>) {
     *PYTHON.lock().unwrap_or_else(PoisonError::into_inner) = Some(python.into());
 }

@@ -51,6 +51,12 @@ impl VecEnv {
     }
 
     /// The process id of the worker that steps the environments; `None` where this process does.
+    ///
+    /// ```
+    /// use epgt_envs::{VecEnv, find};
+    /// assert_eq!(VecEnv::new(find("Pendulum-v1")?, 1, 0)?.worker(), None);
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
     pub fn worker(&self) -> Option<u32> {
         match &self.groups {
             Groups::Foreign(bridge) => Some(bridge.worker_id()),
