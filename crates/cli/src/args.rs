@@ -28,7 +28,7 @@ pub struct Program {
 #[derive(Subcommand)]
 pub enum Command {
     /// Train an agent on a task
-    Train(TrainArgs),
+    Train(Box<TrainArgs>),
     /// Play a trained policy and report its returns
     Eval(EvalArgs),
     /// List the tasks, or describe one
@@ -57,7 +57,8 @@ pub enum Command {
 #[derive(Args)]
 #[command(after_long_help = settings_help(), after_help = "Every setting with its meaning: epgt train --help")]
 pub struct TrainArgs {
-    /// The task, by its Gymnasium id (see: epgt tasks)
+    /// The task, by its Gymnasium id (see: epgt tasks); gym:ID or gym:MODULE:FACTORY is any environment of a Python that has
+    /// Gymnasium
     pub task: Option<String>,
     /// The policy-gradient method: a2c, ppo, acktr [default: what suits the task]
     #[arg(long)]
@@ -94,6 +95,13 @@ pub struct TrainArgs {
     /// Set one option of the task, such as gravity=-3.7 (repeatable; see: epgt tasks TASK)
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub env_arg: Vec<String>,
+    /// Import this Python module before a task gym:ID is made, because it registers the id (repeatable); short for --env-arg
+    /// import=MODULE
+    #[arg(long, value_name = "MODULE")]
+    pub import: Vec<String>,
+    /// The Python of the tasks gym:ID [default: $EPGT_PYTHON, else the active virtual environment's, else python3]
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<PathBuf>,
     /// Set one setting of the networks, such as hidden=64,64 or shared=true (repeatable); short for --set policy.KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE")]
     pub policy: Vec<String>,
@@ -105,7 +113,7 @@ pub struct TrainArgs {
     pub out: Option<PathBuf>,
     /// Go on with the run in this directory
     #[arg(long, value_name = "DIR", conflicts_with_all = ["task", "algo", "scheduler", "preset", "tune", "steps", "n_envs", "seed", "seeds",
-        "config", "env_arg", "policy", "set", "out", "force", "print_config"])]
+        "config", "env_arg", "import", "policy", "set", "out", "force", "print_config"])]
     pub resume: Option<PathBuf>,
     /// Replace an existing run
     #[arg(long)]
@@ -144,6 +152,9 @@ pub struct EvalArgs {
     /// Episodes to show
     #[arg(long, value_name = "N", default_value_t = 1, requires = "video")]
     pub video_episodes: usize,
+    /// The Python of the tasks gym:ID [default: $EPGT_PYTHON, else the active virtual environment's, else python3]
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -152,8 +163,17 @@ pub struct EvalArgs {
 /// List the tasks, or describe one: observation, action, reward and options.
 #[derive(Args)]
 pub struct TasksArgs {
-    /// The task to describe
+    /// The task to describe; gym:ID or gym:MODULE:FACTORY is any environment of a Python that has Gymnasium
     pub task: Option<String>,
+    /// Set one option of the task (repeatable)
+    #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true, requires = "task")]
+    pub env_arg: Vec<String>,
+    /// Import this Python module before a task gym:ID is made (repeatable)
+    #[arg(long, value_name = "MODULE", requires = "task")]
+    pub import: Vec<String>,
+    /// The Python of the tasks gym:ID [default: $EPGT_PYTHON, else the active virtual environment's, else python3]
+    #[arg(long, value_name = "PATH")]
+    pub python: Option<PathBuf>,
 }
 
 /// List what can be scheduled: meaning, default, when it takes effect, the paper's symbol and values.

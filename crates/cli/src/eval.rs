@@ -8,6 +8,7 @@ use epgt_train::{BEST_POLICY, LAST_POLICY, evaluate, policy_file};
 
 use crate::Done;
 use crate::args::EvalArgs;
+use crate::train::use_python;
 use crate::{output, video};
 
 /// Plays the policy and prints its returns.
@@ -15,6 +16,7 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
     if args.episodes == 0 {
         return Err("--episodes 0 leaves nothing to report; use 1 or more".to_string());
     }
+    use_python(args.python.as_deref());
     let path = policy_path(args)?;
     let mut policy = policy_file::read(&path)?;
     let task = &policy.task.clone();

@@ -6,12 +6,18 @@ use epgt_report::text_table::TextTable;
 use crate::Done;
 use crate::args::TasksArgs;
 use crate::output;
+use crate::train::{env_options, use_python};
 
 /// Lists the tasks or describes one.
 pub fn run(args: &TasksArgs) -> Result<Done, String> {
+    use_python(args.python.as_deref());
     let text = match &args.task {
         None => list(),
-        Some(id) => describe(epgt_envs::find(id).map_err(|error| error.to_string())?),
+        Some(id) => {
+            let options = env_options(&args.env_arg, &args.import)?;
+            let task = epgt_envs::find(id).and_then(|task| task.with(options));
+            describe(&task.map_err(|error| error.to_string())?)
+        }
     };
     output::print(&text)?;
     Ok(Done::Completely)
@@ -69,10 +75,11 @@ fn describe(task: &TaskSpec) -> String {
     } else {
         text += &format!("Action\n{}\n", ranges(task.action));
     }
-    text += &format!(
-        "Reward: {}\nEpisodes are cut after {} steps{threshold}.\n",
-        task.reward, task.max_episode_steps
-    );
+    let limit = match task.max_episode_steps {
+        u32::MAX => "Episodes have no limit that is known".to_string(),
+        steps => format!("Episodes are cut after {steps} steps"),
+    };
+    text += &format!("Reward: {}\n{limit}{threshold}.\n", task.reward);
     if !task.options.declared.is_empty() {
         let mut table = TextTable::new(&["option", "default", "meaning"]);
         for (option, value) in task.options.all() {

@@ -16,6 +16,7 @@ const MOST_SEEDS: u64 = 1000;
 
 /// Trains one seed or several.
 pub fn run(args: &TrainArgs) -> Result<Done, String> {
+    use_python(args.python.as_deref());
     if let Some(directory) = &args.resume {
         return train_all(
             args,
@@ -76,7 +77,7 @@ fn fresh_directory(config: &Config) -> PathBuf {
     let run = &config.run;
     let name = format!(
         "{}-{}-{}-s{}",
-        run.task,
+        run.task.replace([':', '/'], "-"),
         run.algo.name(),
         run.scheduler.name(),
         run.seed
@@ -121,8 +122,7 @@ fn assignments(args: &TrainArgs) -> Result<Vec<Assignment>, String> {
             list.push(Assignment::new(format!("tune.{}", name.trim()), grid.trim()));
         }
     }
-    for text in &args.env_arg {
-        let Assignment { key, value } = Assignment::parse(text).map_err(|error| format!("--env-arg {error}"))?;
+    for (key, value) in env_options(&args.env_arg, &args.import)? {
         list.push(Assignment::new(format!("env.{key}"), value));
     }
     for text in &args.policy {
@@ -134,6 +134,26 @@ fn assignments(args: &TrainArgs) -> Result<Vec<Assignment>, String> {
         list.push(Assignment::parse(text).map_err(|error| format!("--set {error}"))?);
     }
     Ok(list)
+}
+
+/// The options of a task as `--env-arg` and `--import` say them.
+pub fn env_options(env_arg: &[String], import: &[String]) -> Result<Vec<(String, String)>, String> {
+    let mut options = Vec::new();
+    for text in env_arg {
+        let Assignment { key, value } = Assignment::parse(text).map_err(|error| format!("--env-arg {error}"))?;
+        options.push((key, value));
+    }
+    if !import.is_empty() {
+        options.push(("import".to_string(), import.join(",")));
+    }
+    Ok(options)
+}
+
+/// Has the workers of foreign tasks use the Python that `--python` names.
+pub fn use_python(python: Option<&Path>) {
+    if let Some(python) = python {
+        epgt_envs::gymnasium::use_python(python);
+    }
 }
 
 /// Runs the jobs, as many at a time as there are threads, and reports them in order.
@@ -151,6 +171,12 @@ fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
             None => Training::resume(&job.directory),
         };
         let mut run = run.map_err(|RunError(sentence)| sentence)?;
+        let task = &run.config().run.task;
+        if job.config.is_none() && task.starts_with("gym:") {
+            output::note(&format!(
+                "The environments of {task} begin anew, because their state cannot be saved; all else goes on from the checkpoint."
+            ));
+        }
         if jobs.len() == 1 {
             run.use_threads(parallel::threads(args.threads, usize::MAX));
         }

@@ -45,6 +45,7 @@ fn broken(text: &str) -> Result<(), EnvError> {
 fn check_space(space: &Space, name: &str) -> Result<(), EnvError> {
     let sensible = match space {
         Space::Discrete(n) => *n > 0,
+        Space::MultiDiscrete(counts) => counts.iter().all(|&n| n > 0),
         Space::Box { low, high } => {
             !low.is_empty() && low.len() == high.len() && low.iter().zip(high).all(|(low, high)| low <= high)
         }
@@ -63,6 +64,7 @@ fn check_wrong_action(env: &mut dyn Env) -> Result<(), EnvError> {
     let mut observation = vec![0.0; env.observation_space().size()];
     let wrong = match env.action_space() {
         Space::Discrete(n) => vec![*n as f32],
+        Space::MultiDiscrete(counts) => counts.iter().map(|&n| n as f32).collect(),
         _ => vec![f32::NAN; env.action_space().size()],
     };
     env.reset(Some(7), &mut observation)?;

@@ -21,6 +21,7 @@ pub mod classic;
 mod env;
 mod error;
 mod group;
+pub mod gymnasium;
 pub mod mujoco;
 mod normalizer;
 mod options;

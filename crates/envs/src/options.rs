@@ -43,7 +43,7 @@ impl OptionValue<'_> {
                 }
             }
             Self::Text(_) => match text.trim().trim_matches('"') {
-                "" => return Err("a name is wanted".to_string()),
+                name if name.is_empty() && *self != Self::Text("") => return Err("a name is wanted".to_string()),
                 name => OptionValue::Text(name),
             },
         })
@@ -118,7 +118,9 @@ pub struct Options {
     /// What the task takes.
     pub declared: &'static [TaskOption],
     /// Names and texts, which have been tried.
-    given: Vec<(&'static str, String)>,
+    given: Vec<(String, String)>,
+    /// The id of a foreign task, whose own keyword arguments only its worker knows.
+    pub(crate) foreign: Option<&'static str>,
 }
 
 impl Options {
@@ -130,12 +132,27 @@ impl Options {
         Self {
             declared,
             given: Vec::new(),
+            foreign: None,
+        }
+    }
+
+    /// Of a foreign task, which takes more than is declared.
+    pub(crate) const fn foreign(id: &'static str, declared: &'static [TaskOption]) -> Self {
+        Self {
+            declared,
+            given: Vec::new(),
+            foreign: Some(id),
         }
     }
 
     /// Gives one option a value.
     pub(crate) fn set(&mut self, task: &str, name: &str, text: &str) -> Result<(), EnvError> {
-        let option = self.declared.iter().find(|option| option.name == name).ok_or_else(|| {
+        let declared = self.declared.iter().find(|option| option.name == name);
+        if declared.is_none() && self.foreign.is_some() {
+            self.keep(name, text.trim().to_string());
+            return Ok(());
+        }
+        let option = declared.ok_or_else(|| {
             let names: Vec<&str> = self.declared.iter().map(|option| option.name).collect();
             EnvError::InvalidOption(match names.is_empty() {
                 true => format!("{task} takes no options, so '{name}' cannot be set"),
@@ -145,17 +162,30 @@ impl Options {
         let value = option
             .parse(text)
             .map_err(|wants| EnvError::InvalidOption(format!("{name} = {text} cannot be used: {wants}")))?;
-        self.given.retain(|(given, _)| *given != name);
         // A value that is the default changes nothing, so it is as if it had not been given.
-        if value != option.default {
-            let text = match value {
-                OptionValue::Text(text) => text.to_string(),
-                other => other.show(),
-            };
-            self.given.push((option.name, text));
-            self.given.sort_by_key(|(name, _)| *name);
+        if value == option.default {
+            self.given.retain(|(given, _)| given != name);
+            return Ok(());
         }
+        let text = match value {
+            OptionValue::Text(text) => text.to_string(),
+            other => other.show(),
+        };
+        self.keep(name, text);
         Ok(())
+    }
+
+    fn keep(&mut self, name: &str, text: String) {
+        self.given.retain(|(given, _)| given != name);
+        self.given.push((name.to_string(), text));
+        self.given.sort();
+    }
+
+    /// Names and texts of a foreign task's own keyword arguments.
+    pub fn undeclared(&self) -> impl Iterator<Item = (&str, &str)> {
+        let own = |name: &str| self.declared.iter().all(|option| option.name != name);
+        let given = self.given.iter().filter(move |(name, _)| own(name));
+        given.map(|(name, text)| (name.as_str(), text.as_str()))
     }
 
     /// Every option with its value, in the order of declaration.
@@ -165,15 +195,14 @@ impl Options {
 
     /// The options whose value is not the default, as names and texts.
     pub fn changed(&self) -> Vec<(String, String)> {
-        let given = self.given.iter();
-        given.map(|(name, text)| (name.to_string(), text.clone())).collect()
+        self.given.clone()
     }
 
     /// The value of a declared option.
     fn value(&self, name: &str) -> OptionValue<'_> {
         let option = self.declared.iter().find(|option| option.name == name);
         let option = option.expect("a task asks for options that it declares");
-        let given = self.given.iter().find(|(given, _)| *given == name);
+        let given = self.given.iter().find(|(given, _)| given == name);
         given.map_or(option.default, |(_, text)| {
             option.parse(text).expect("it was tried when it was given")
         })
@@ -186,6 +215,13 @@ impl Options {
     pub(crate) fn number(&self, name: &str) -> f64 {
         match self.value(name) {
             OptionValue::Number(number) => number,
+            other => unreachable!("{name} is declared as {other:?}"),
+        }
+    }
+
+    pub(crate) fn count(&self, name: &str) -> usize {
+        match self.value(name) {
+            OptionValue::Count(count) => count,
             other => unreachable!("{name} is declared as {other:?}"),
         }
     }

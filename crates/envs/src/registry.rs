@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::{Env, EnvError, Options, RowShape, TimeLimit, box2d, classic, mujoco, pixels};
+use crate::{Env, EnvError, Options, RowShape, TimeLimit, box2d, classic, gymnasium, mujoco, pixels};
 
 /// One line of a task's table: a number of the observation or action, or one choice of a discrete action.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -63,7 +63,7 @@ pub struct TaskSpec {
     pub action: &'static [Entry],
     /// What is rewarded, in one sentence.
     pub reward: &'static str,
-    /// Episodes are cut after so many steps.
+    /// Episodes are cut after so many steps; the largest number is no limit.
     pub max_episode_steps: u32,
     /// The mean episode return from which the task counts as solved, where that is agreed on.
     pub reward_threshold: Option<f64>,
@@ -93,6 +93,9 @@ impl TaskSpec {
         }
         if let Some(action) = box2d::action(&task.options) {
             task.action = action;
+        }
+        if task.options.foreign.is_some() {
+            gymnasium::describe(&mut task)?;
         }
         Ok(task)
     }
@@ -153,12 +156,16 @@ pub fn tasks() -> &'static [TaskSpec] {
 
 /// The task with this id; the error names the nearest one.
 ///
+/// The tasks `gym:ID` are those of a Python that has Gymnasium ([`gymnasium`]). What they observe and do is known once
+/// [`TaskSpec::with`] has given them their options, because only then they can be made.
+///
 /// ```
 /// let error = epgt_envs::find("mountaincar-v0").unwrap_err();
 /// assert_eq!(error.to_string(), "unknown task 'mountaincar-v0'; did you mean 'MountainCar-v0'?");
 /// ```
 pub fn find(id: &str) -> Result<&'static TaskSpec, EnvError> {
-    tasks().iter().find(|task| task.id == id).ok_or_else(|| {
+    let own = || tasks().iter().find(|task| task.id == id);
+    gymnasium::find(id).or_else(own).ok_or_else(|| {
         let ids: Vec<_> = tasks().iter().map(|task| task.id).collect();
         EnvError::UnknownTask(epgt_settings::unknown("task", id, &ids))
     })

@@ -15,6 +15,8 @@ use epgt_rng::Pcg64;
 pub enum Space {
     /// One of the whole numbers below this one.
     Discrete(usize),
+    /// Several choices at once, each one of the whole numbers below its own.
+    MultiDiscrete(Vec<usize>),
     /// A row of numbers, each between its bounds, which may be infinite.
     Box {
         /// The smallest value of each number.
@@ -42,10 +44,12 @@ impl Space {
         }
     }
 
-    /// How many numbers one row holds: 1 for a discrete space, one per pixel and channel for an image.
+    /// How many numbers one row holds: 1 for a discrete space, 1 per choice where there are several, one per pixel and channel
+    /// for an image.
     pub fn size(&self) -> usize {
         match self {
             Space::Discrete(_) => 1,
+            Space::MultiDiscrete(counts) => counts.len(),
             Space::Box { low, .. } => low.len(),
             Space::Image {
                 channels,
@@ -67,6 +71,11 @@ impl Space {
         assert_eq!(row.len(), self.size(), "a row has one number per entry of the space");
         match self {
             Space::Discrete(n) => row[0] = rng.below(*n as u64) as f32,
+            Space::MultiDiscrete(counts) => {
+                for (value, &n) in row.iter_mut().zip(counts) {
+                    *value = rng.below(n as u64) as f32;
+                }
+            }
             Space::Box { low, high } => {
                 for ((value, &low), &high) in row.iter_mut().zip(low).zip(high) {
                     let tail = |rng: &mut Pcg64| -(-rng.next_f64()).ln_1p();
@@ -110,6 +119,10 @@ impl Space {
     pub fn contains(&self, row: &[f32]) -> bool {
         match self {
             Space::Discrete(n) => row.len() == 1 && choice(row, *n).is_ok(),
+            Space::MultiDiscrete(counts) => {
+                let within = |(k, &n): (usize, &usize)| choice(&row[k..=k], n).is_ok();
+                row.len() == counts.len() && counts.iter().enumerate().all(within)
+            }
             Space::Box { low, high } => {
                 row.len() == low.len()
                     && row

@@ -3,14 +3,18 @@
 //! This is the hot path of the environment phase: [`VecEnv::step`] writes straight into the arrays of the rollout. One thread
 //! steps all environments, or several threads step a group each, where the environments are slow enough for that to pay.
 
+mod foreign;
+mod groups;
+
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
 use crate::env::{decode, encode};
 use crate::group::{Account, Group};
-use crate::pool::{Parcel, Pool};
+use crate::pool::Pool;
 use crate::{EnvError, Observations, RowShape, Rows, RowsMut, Space, TaskSpec};
+use groups::Groups;
 
 /// Steps after which it is known how slow the environments are.
 const TRIAL_STEPS: u32 = 50;
@@ -53,26 +57,6 @@ struct Progress {
     accounts: Vec<Account>,
     final_observations: Observations,
     finished: Vec<Episode>,
-}
-
-/// Who steps the environments.
-enum Groups {
-    One(Group),
-    Many(Vec<Parcel>, Pool),
-}
-
-impl Groups {
-    /// One group becomes one per thread.
-    fn on_threads(self, threads: usize) -> Self {
-        match self {
-            Groups::One(group) if threads > 1 => {
-                let groups = group.split(threads).into_iter();
-                let parcels = groups.map(Parcel::new).collect();
-                Groups::Many(parcels, Pool::new(threads - 1))
-            }
-            groups => groups,
-        }
-    }
 }
 
 /// N copies of a task.
@@ -123,6 +107,9 @@ impl VecEnv {
     /// When `n` is 0.
     pub fn new(task: &TaskSpec, n: usize, seed: u64) -> Result<Self, EnvError> {
         assert!(n > 0, "at least one environment is needed");
+        if task.options.foreign.is_some() {
+            return Self::foreign(task, n, seed);
+        }
         let envs = (0..n).map(|_| task.make()).collect::<Result<Vec<_>, _>>()?;
         Ok(VecEnv {
             observation_size: envs[0].observation_space().size(),
@@ -154,7 +141,8 @@ impl VecEnv {
     /// ```
     pub fn with_staggered_starts(mut self) -> Self {
         let n = self.n as u64;
-        for group in self.groups_mut() {
+        self.stagger_foreign();
+        for group in self.groups.iter_mut() {
             for (i, account) in (group.first as u64 + 1..).zip(&mut group.accounts) {
                 account.limit = (u64::from(account.limit) * i / n).max(1) as u32;
             }
@@ -184,10 +172,7 @@ impl VecEnv {
 
     /// Threads that step the environments now.
     pub fn threads(&self) -> usize {
-        match &self.groups {
-            Groups::One(_) => 1,
-            Groups::Many(parcels, _) => parcels.len(),
-        }
+        self.groups.threads()
     }
 
     /// How many environments there are.
@@ -207,21 +192,7 @@ impl VecEnv {
 
     /// How often [`VecEnv::step`] was called.
     pub fn steps(&self) -> u64 {
-        self.groups().next().map_or(0, |group| group.steps)
-    }
-
-    fn groups(&self) -> Box<dyn Iterator<Item = &Group> + '_> {
-        match &self.groups {
-            Groups::One(group) => Box::new(std::iter::once(group)),
-            Groups::Many(parcels, _) => Box::new(parcels.iter().map(|parcel| &parcel.group)),
-        }
-    }
-
-    fn groups_mut(&mut self) -> Box<dyn Iterator<Item = &mut Group> + '_> {
-        match &mut self.groups {
-            Groups::One(group) => Box::new(std::iter::once(group)),
-            Groups::Many(parcels, _) => Box::new(parcels.iter_mut().map(|parcel| &mut parcel.group)),
-        }
+        self.groups.steps()
     }
 
     /// Begins an episode everywhere; running ones are dropped.
@@ -231,7 +202,10 @@ impl VecEnv {
         assert_eq!(observations.len(), self.n * size, "one row each");
         let seed = (!self.started).then_some(self.seed);
         self.check_kind(&observations);
-        for group in self.groups_mut() {
+        if let Groups::Foreign(bridge) = &mut self.groups {
+            bridge.reset(seed, observations.part(0..self.n * size))?;
+        }
+        for group in self.groups.iter_mut() {
             let (first, n) = (group.first, group.envs.len());
             group.reset(seed, observations.part(first * size..(first + n) * size))?;
         }
@@ -270,6 +244,7 @@ impl VecEnv {
                     self.decide_on_threads();
                 }
             }
+            Groups::Foreign(bridge) => bridge.step(actions, out, &mut self.finished)?,
             Groups::Many(parcels, pool) => {
                 for parcel in parcels.iter_mut() {
                     let width = parcel.actions.len();
@@ -307,6 +282,7 @@ impl VecEnv {
         let size = self.observation_size;
         let group = match &self.groups {
             Groups::One(group) => group,
+            Groups::Foreign(bridge) => return bridge.final_observations.part(i * size..(i + 1) * size),
             Groups::Many(parcels, _) => {
                 let place = parcels.partition_point(|parcel| parcel.group.first <= i);
                 &parcels[place - 1].group
@@ -319,7 +295,9 @@ impl VecEnv {
     /// Those of all environments.
     fn final_observations(&self) -> Observations {
         let mut all = Observations::new(RowShape::from(&self.observation_space), 0);
-        self.groups().for_each(|group| all.append(&group.final_observations));
+        self.groups
+            .iter()
+            .for_each(|group| all.append(&group.final_observations));
         all
     }
 
@@ -351,12 +329,13 @@ impl VecEnv {
             seed: self.seed,
             started: self.started,
             steps: self.steps(),
-            accounts: self.groups().flat_map(|group| group.accounts.clone()).collect(),
+            accounts: self.groups.iter().flat_map(|group| group.accounts.clone()).collect(),
             final_observations: self.final_observations(),
             finished: self.finished.clone(),
         };
         let envs: Vec<_> = self
-            .groups()
+            .groups
+            .iter()
             .flat_map(|group| &group.envs)
             .map(|env| env.save())
             .collect();
@@ -367,6 +346,9 @@ impl VecEnv {
     pub fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
         let (progress, states): (Progress, Vec<Vec<u8>>) = decode(state)?;
         let (n, size) = (self.n, self.observation_size);
+        if let Groups::Foreign(_) = self.groups {
+            return self.begin_anew(&progress);
+        }
         if progress.task != self.task
             || states.len() != n
             || progress.accounts.len() != n
@@ -379,7 +361,7 @@ impl VecEnv {
                 self.task,
             )));
         }
-        for group in self.groups_mut() {
+        for group in self.groups.iter_mut() {
             let place = group.first..group.first + group.envs.len();
             for (i, env) in place.clone().zip(&mut group.envs) {
                 env.restore(&states[i]).map_err(|error| error.at(i, progress.steps))?;

@@ -5,6 +5,7 @@
 //! `log_std` row for the whole batch; empty for the categorical). Losses speak of log-probabilities and entropies;
 //! [`ActionDistribution::backward`] carries their gradients on to the outputs.
 
+use crate::multi_categorical as multi;
 use epgt_envs::Space;
 use epgt_rng::Pcg64;
 
@@ -29,6 +30,11 @@ pub enum ActionDistribution {
         /// Number of actions.
         n: usize,
     },
+    /// Several choices at once, each by its own logits; an action is their indices.
+    MultiCategorical {
+        /// Number of actions of each choice.
+        counts: &'static [usize],
+    },
     /// Independent Gaussians, by means and state-independent log standard deviations.
     DiagonalGaussian {
         /// Numbers in an action.
@@ -36,16 +42,19 @@ pub enum ActionDistribution {
     },
 }
 
-use ActionDistribution::{Categorical, DiagonalGaussian};
+use ActionDistribution::{Categorical, DiagonalGaussian, MultiCategorical};
 
 impl ActionDistribution {
-    /// The distribution for an action space: categorical for a discrete one, Gaussian for a box.
+    /// The distribution for an action space: categorical for a discrete one, several for a multi-discrete one, Gaussian for a box.
     ///
     /// # Panics
     /// If it is a space of images.
     pub fn for_space(space: &Space) -> Self {
         match space {
             Space::Discrete(n) => Categorical { n: *n },
+            Space::MultiDiscrete(counts) => MultiCategorical {
+                counts: multi::kept(counts),
+            },
             Space::Box { .. } => DiagonalGaussian { dim: space.size() },
             Space::Image { .. } => panic!("actions are choices or numbers"),
         }
@@ -55,6 +64,7 @@ impl ActionDistribution {
     pub fn outputs(self) -> usize {
         match self {
             Categorical { n } => n,
+            MultiCategorical { counts } => counts.iter().sum(),
             DiagonalGaussian { dim } => dim,
         }
     }
@@ -63,6 +73,7 @@ impl ActionDistribution {
     pub fn action_size(self) -> usize {
         match self {
             Categorical { .. } => 1,
+            MultiCategorical { counts } => counts.len(),
             DiagonalGaussian { dim } => dim,
         }
     }
@@ -70,7 +81,7 @@ impl ActionDistribution {
     /// Numbers in `log_std`.
     pub fn log_std_size(self) -> usize {
         match self {
-            Categorical { .. } => 0,
+            Categorical { .. } | MultiCategorical { .. } => 0,
             DiagonalGaussian { dim } => dim,
         }
     }
@@ -93,6 +104,7 @@ impl ActionDistribution {
                     *log_prob = logits[chosen] - normaliser;
                 }
             }
+            MultiCategorical { counts } => multi::sample(counts, outputs, rng, actions, log_probs),
             DiagonalGaussian { dim } => {
                 log_probs.fill(0.0);
                 for (d, &log_std) in log_std.iter().enumerate() {
@@ -121,6 +133,7 @@ impl ActionDistribution {
                     *action = best as f32;
                 }
             }
+            MultiCategorical { counts } => multi::mode(counts, outputs, actions),
             DiagonalGaussian { .. } => actions.copy_from_slice(outputs),
         }
     }
@@ -145,6 +158,7 @@ impl ActionDistribution {
                     *entropy = row_entropy(logits, normaliser);
                 }
             }
+            MultiCategorical { counts } => multi::evaluate(counts, outputs, actions, log_probs, entropies),
             DiagonalGaussian { dim } => {
                 log_probs.fill(0.0);
                 for (d, &log_std) in log_std.iter().enumerate() {
@@ -176,6 +190,7 @@ impl ActionDistribution {
                     }
                 }
             }
+            MultiCategorical { counts } => multi::kl(counts, old, new, divergences),
             DiagonalGaussian { dim } => {
                 divergences.fill(0.0);
                 for (d, (old_log_std, new_log_std)) in old_log_std.iter().zip(new_log_std).enumerate() {
@@ -221,6 +236,14 @@ impl ActionDistribution {
                     gradient[action as usize] += log_prob;
                 }
             }
+            MultiCategorical { counts } => multi::backward(
+                counts,
+                outputs,
+                actions,
+                log_prob_gradient,
+                entropy_gradient,
+                output_gradient,
+            ),
             DiagonalGaussian { dim } => {
                 let entropy_sum: f32 = entropy_gradient.iter().sum();
                 for (d, (&log_std, gradient)) in log_std.iter().zip(log_std_gradient).enumerate() {
@@ -238,13 +261,13 @@ impl ActionDistribution {
 }
 
 #[inline]
-fn log_sum_exp(logits: &[f32]) -> f32 {
+pub(crate) fn log_sum_exp(logits: &[f32]) -> f32 {
     let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     max + logits.iter().map(|logit| (logit - max).exp()).sum::<f32>().ln()
 }
 
 #[inline]
-fn row_entropy(logits: &[f32], normaliser: f32) -> f32 {
+pub(crate) fn row_entropy(logits: &[f32], normaliser: f32) -> f32 {
     let term = |logit: &f32| {
         let log_p = logit - normaliser;
         log_p.exp() * log_p
@@ -254,7 +277,7 @@ fn row_entropy(logits: &[f32], normaliser: f32) -> f32 {
 
 /// The action whose share of the cumulative distribution holds `u` of [0, 1); never one of probability 0.
 #[inline]
-fn invert(logits: &[f32], normaliser: f32, u: f32) -> usize {
+pub(crate) fn invert(logits: &[f32], normaliser: f32, u: f32) -> usize {
     let (mut left, mut chosen) = (u, 0);
     for (k, logit) in logits.iter().enumerate() {
         let p = (logit - normaliser).exp();

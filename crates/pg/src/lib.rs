@@ -36,6 +36,7 @@ mod hyperparameter;
 pub mod losses;
 mod meta_gradient;
 mod method;
+mod multi_categorical;
 mod policy_settings;
 mod ppo;
 mod rollout;

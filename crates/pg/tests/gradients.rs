@@ -84,6 +84,19 @@ proptest! {
     }
 
     #[test]
+    fn gradients_of_several_choices_are_slopes(
+        outputs in row(14),
+        first in prop::collection::vec(0usize..3, 2),
+        second in prop::collection::vec(0usize..4, 2),
+        weights in row(4),
+    ) {
+        let pairs = first.iter().zip(&second);
+        let actions: Vec<f32> = pairs.flat_map(|(&first, &second)| [first as f32, second as f32]).collect();
+        let choices = ActionDistribution::for_space(&epgt_envs::Space::MultiDiscrete(vec![3, 4]));
+        prop_assert!(gradient_agrees(choices, &outputs, &[], &actions, &weights));
+    }
+
+    #[test]
     fn gaussian_gradients_are_slopes(
         outputs in row(6),
         log_std in prop::collection::vec(-0.5f32..0.5, 2),

@@ -86,7 +86,11 @@ impl Config {
         config.method = MethodSettings::of(config.run.algo);
         if !config.run.task.is_empty() {
             epgt_envs::find(&config.run.task).map_err(|error| error.to_string())?;
-            for (key, value) in defaults::of(&config.run.task, config.run.algo) {
+            // What a foreign task is like can be said once its options are known.
+            for assignment in assignments.iter().filter(|said| said.key.starts_with("env.")) {
+                config.assign(&assignment.key, &assignment.value)?;
+            }
+            for (key, value) in defaults::of(&config.task()?, config.run.algo) {
                 config.assign(key, value)?;
             }
         }

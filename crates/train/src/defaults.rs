@@ -3,6 +3,7 @@
 //! Where every step earns the same reward, the reward rate says nothing about the policy: there the hyper-agent is scored by
 //! episode returns. The scores that these settings reach, with their seeds, are in `docs/defaults.md`.
 
+use epgt_envs::TaskSpec;
 use epgt_pg::Algorithm;
 
 /// The method that a user gets who names only the task: PPO where a simulator is the work, since it makes more of every step.
@@ -21,8 +22,14 @@ fn family(task: &str) -> &str {
 type Pairs = &'static [(&'static str, &'static str)];
 
 /// `key = value` pairs for a task and method, laid upon the settings' own defaults.
-pub fn of(task: &str, algorithm: Algorithm) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
-    let family = family(task);
+pub fn of(task: &TaskSpec, algorithm: Algorithm) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+    let family = match task.id.starts_with("gym:") {
+        // Nothing is known of a foreign task but what it shows and its kind of action.
+        true if task.image.is_some() => "images",
+        true if task.action.iter().all(|entry| entry.low == entry.high) => "discrete",
+        true => "continuous",
+        false => family(task.id),
+    };
     let method = match algorithm {
         Algorithm::A2c => a2c(family),
         Algorithm::Ppo => ppo(family),
@@ -95,7 +102,7 @@ fn ppo(family: &str) -> Pairs {
             ("ppo.gae_lambda", "0.98"),
             ("ppo.ent_coef", "0.01"),
         ],
-        "CartPole" | "Acrobot" | "MountainCarContinuous" | "Pendulum" => &[
+        "CartPole" | "Acrobot" | "MountainCarContinuous" | "Pendulum" | "discrete" => &[
             ("n_envs", "8"),
             ("ppo.n_steps", "128"),
             ("ppo.batch_size", "256"),
@@ -109,6 +116,22 @@ fn ppo(family: &str) -> Pairs {
             ("ppo.n_epochs", "4"),
             ("ppo.learning_rate", "1e-3"),
             ("ppo.ent_coef", "0.01"),
+        ],
+        // As usual for Atari.
+        "images" => &[
+            ("n_envs", "8"),
+            ("ppo.n_steps", "128"),
+            ("ppo.batch_size", "256"),
+            ("ppo.n_epochs", "4"),
+            ("ppo.learning_rate", "2.5e-4"),
+            ("ppo.learning_rate_schedule", "linear"),
+            ("ppo.ent_coef", "0.01"),
+        ],
+        // As for the simulators that are built in, from eight environments, since a worker steps them at once.
+        "continuous" => &[
+            ("n_envs", "8"),
+            ("ppo.n_steps", "256"),
+            ("ppo.learning_rate_schedule", "linear"),
         ],
         // The paper's setting for its Table 2.
         "BipedalWalker" | "BipedalWalkerHardcore" => &[

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 
 use epgt_envs::TaskSpec;
+use epgt_settings::Value as _;
 
 use crate::Config;
 
@@ -50,6 +51,9 @@ impl Config {
         let mut text = format!("# The options of {}.\n[env]\n", task.id);
         for (option, value) in task.options.all() {
             let _ = writeln!(text, "# {}.\n{} = {}", option.meaning, option.name, value.show());
+        }
+        for (name, value) in task.options.undeclared() {
+            let _ = writeln!(text, "{name} = {}", value.to_string().show());
         }
         text + "\n"
     }

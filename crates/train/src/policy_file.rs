@@ -140,10 +140,28 @@ pub fn read(path: &Path) -> Result<Policy, String> {
         }
         .to_string()
     })?;
-    decode(&bytes).map_err(|reason| format!("{} is not a policy of this program: {reason}", path.display()))
+    decode(&bytes).map_err(|refusal| match refusal {
+        Refusal::NotAPolicy(reason) => format!("{} is not a policy of this program: {reason}", path.display()),
+        Refusal::Task(reason) => format!("the policy {} cannot be played: {reason}", path.display()),
+    })
 }
 
-fn decode(bytes: &[u8]) -> Result<Policy, String> {
+/// Why a file cannot be used.
+#[derive(Debug)]
+enum Refusal {
+    /// Its bytes are not what this program writes.
+    NotAPolicy(String),
+    /// Its task cannot be made here.
+    Task(String),
+}
+
+impl From<String> for Refusal {
+    fn from(reason: String) -> Self {
+        Self::NotAPolicy(reason)
+    }
+}
+
+fn decode(bytes: &[u8]) -> Result<Policy, Refusal> {
     let damaged = |error: safetensors::SafeTensorError| format!("it is damaged ({error})");
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
     let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
@@ -152,15 +170,13 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
         .and_then(|text| serde_json::from_str(text).ok())
         .ok_or_else(|| "it lacks the description that this program writes".to_string())?;
     if description.format > FORMAT {
-        return Err(format!(
-            "it has format {}, and this version reads up to {FORMAT}",
-            description.format
-        ));
+        let format = description.format;
+        return Err(format!("it has format {format}, and this version reads up to {FORMAT}").into());
     }
     let task = epgt_envs::find(&description.task)
         .and_then(|task| task.with(description.env))
-        .map_err(|error| error.to_string())?;
-    let env = task.make().map_err(|error| error.to_string())?;
+        .map_err(|error| Refusal::Task(error.to_string()))?;
+    let env = task.make().map_err(|error| Refusal::Task(error.to_string()))?;
     let mut settings = PolicySettings {
         hidden: description.hidden,
         value_hidden: description.value_hidden,
@@ -186,7 +202,7 @@ fn decode(bytes: &[u8]) -> Result<Policy, String> {
             .tensor(&shape.name)
             .map_err(|_| format!("it lacks the tensor {}", shape.name))?;
         if tensor.dtype() != Dtype::F32 || tensor.shape() != [shape.rows, shape.cols] {
-            return Err(format!("its tensor {} has another shape", shape.name));
+            return Err(format!("its tensor {} has another shape", shape.name).into());
         }
         let into = &mut networks.params.values_mut()[shape.offset..][..shape.rows * shape.cols];
         let (numbers, _) = tensor.data().as_chunks::<4>();
@@ -294,7 +310,10 @@ mod tests {
     fn damaged_and_foreign_files_are_refused_by_reason() {
         let (networks, normalizer) = trained(&small());
         let encode = |task: &TaskSpec, settings| encode(task, &settings, &networks, &normalizer, true).unwrap();
-        let reason = |bytes: &[u8]| decode(bytes).err().unwrap();
+        let reason = |bytes: &[u8]| match decode(bytes).err() {
+            Some(Refusal::NotAPolicy(reason)) => reason,
+            other => panic!("{other:?}"),
+        };
         let bytes = encode(&pendulum(), small());
         assert!(reason(&bytes[..bytes.len() / 2]).contains("damaged"));
         assert!(reason(b"not a policy").contains("damaged"));

@@ -351,8 +351,11 @@ impl Run {
             true => format!("the last good checkpoint is in {}", self.directory.display()),
             false => "it happened before the first checkpoint".to_string(),
         };
+        // A traceback goes below all that is said in a sentence.
+        let told = error.to_string();
+        let (sentence, details) = told.split_at(told.find('\n').unwrap_or(told.len()));
         RunError(format!(
-            "stopped after {} steps: {error}; {checkpoint}",
+            "stopped after {} steps: {sentence}; {checkpoint}{details}",
             self.trainer.counters.steps
         ))
     }

@@ -331,7 +331,9 @@ impl Trainer {
         self.method.restore(saved.method)?;
         self.apply_hyper_action();
         self.normalizer = saved.normalizer.into_owned();
-        self.rollout.resume_from(&saved.observations);
+        if !self.envs.begins_anew() {
+            self.rollout.resume_from(&saved.observations);
+        }
         self.rng = saved.rng;
         self.counters = saved.counters.into_owned();
         Ok(())

@@ -108,7 +108,7 @@ pub fn assert_same_spaces(task: &TaskSpec, gymnasium: &Value) {
 
 fn bounds(space: &Space) -> Vec<f32> {
     match space {
-        Space::Discrete(_) | Space::Image { .. } => Vec::new(),
+        Space::Discrete(_) | Space::MultiDiscrete(_) | Space::Image { .. } => Vec::new(),
         Space::Box { low, high } => [&low[..], high].concat(),
     }
 }

@@ -1,0 +1,213 @@
+//! N environments of a worker, with the accounts of their running episodes: what a [`VecEnv`](crate::VecEnv) holds for them.
+
+use std::time::Duration;
+
+use super::memory::{self, Memory};
+use super::protocol::{Description, Layout, PROTOCOL, RESET, Ready, Request, SEEDED_RESET, STEP};
+use super::worker::Worker;
+use crate::group::Account;
+use crate::space::choice;
+use crate::vec_env::{Episode, StepRow};
+use crate::{EnvError, Observations, Options, RowShape, Rows, RowsMut, Space};
+
+/// N foreign environments, stepped together.
+pub(crate) struct Bridge {
+    worker: Worker,
+    memory: Memory,
+    layout: Layout,
+    n: usize,
+    pub observation_space: Space,
+    pub action_space: Space,
+    /// The last observations of the episodes that ended most recently, `[n][O]`.
+    pub final_observations: Observations,
+    /// What the last step gave.
+    pub rewards: Vec<f64>,
+    ends: [Vec<u8>; 2],
+    actions: Vec<f32>,
+    seeds: Vec<u64>,
+    cuts: Vec<u8>,
+    pub accounts: Vec<Account>,
+    /// Steps after which episodes are cut, where the task says so.
+    pub limit: u32,
+    /// How often it was stepped.
+    pub steps: u64,
+    label: String,
+}
+
+/// Starts a worker that makes `n` environments, and has it describe them.
+pub(super) fn start(options: &Options, n: usize) -> Result<(Worker, std::fs::File, Description), EnvError> {
+    let id = options.foreign.expect("only foreign tasks have workers");
+    let file = memory::anonymous()
+        .map_err(|error| EnvError::Simulator(format!("cannot share memory with a worker for {id}: {error}")))?;
+    let timeout = Duration::from_secs(options.count("bridge_timeout") as u64);
+    let mut worker = Worker::start(id, &file, timeout)?;
+    let imports = options.text("import").unwrap_or_default();
+    let request = Request {
+        protocol: PROTOCOL,
+        task: id.strip_prefix(super::task::PREFIX).unwrap_or(id),
+        imports: imports
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .collect(),
+        options: options.undeclared().collect(),
+        num_envs: n,
+    };
+    let description: Description = worker.ask(&request)?;
+    let fits = description.check();
+    fits.map_err(|sentence| EnvError::Simulator(format!("{id} cannot be used: {sentence}")))?;
+    Ok((worker, file, description))
+}
+
+impl Bridge {
+    /// Starts a worker with `n` environments of the task that the options belong to.
+    pub fn new(options: &Options, n: usize, label: String) -> Result<Self, EnvError> {
+        let (mut worker, file, description) = start(options, n)?;
+        let (observation_space, action_space) = (description.observation_space(), description.action_space());
+        let (shape, action_size) = (RowShape::from(&observation_space), action_space.size());
+        let layout = Layout::new(n, shape, action_size);
+        let memory = Memory::map(&file, layout.bytes).map_err(|error| {
+            EnvError::Simulator(format!(
+                "cannot share {} bytes with the worker of {label} ({error}); use fewer environments",
+                layout.bytes
+            ))
+        })?;
+        let _: Ready = worker.ask(&layout)?;
+        let limit = description.max_episode_steps.unwrap_or(u32::MAX);
+        Ok(Self {
+            worker,
+            memory,
+            layout,
+            n,
+            observation_space,
+            action_space,
+            final_observations: Observations::new(shape, n),
+            rewards: vec![0.0; n],
+            ends: [vec![0; n], vec![0; n]],
+            actions: vec![0.0; n * action_size],
+            seeds: vec![0; n],
+            cuts: vec![0; n],
+            accounts: vec![Account::new(limit); n],
+            limit,
+            steps: 0,
+            label,
+        })
+    }
+
+    pub fn worker_id(&self) -> u32 {
+        self.worker.id()
+    }
+
+    /// Begins an episode in every environment. A first one is seeded, and keeps the limit it was given.
+    pub fn reset(&mut self, seed: Option<u64>, mut observations: RowsMut<'_>) -> Result<(), EnvError> {
+        match seed {
+            Some(seed) => {
+                for (i, place) in (0..).zip(&mut self.seeds) {
+                    // Gymnasium's seeds are not negative, also where they are read with a sign.
+                    *place = seed.wrapping_add(i) & (u64::MAX >> 1);
+                }
+                self.memory.write(self.layout.offsets.seeds, &self.seeds);
+                self.worker.order(SEEDED_RESET)?;
+            }
+            None => {
+                self.accounts.fill(Account::new(self.limit));
+                self.worker.order(RESET)?;
+            }
+        }
+        self.read(self.layout.offsets.observations, &mut observations);
+        self.check(0, observations.view())
+    }
+
+    /// Copies rows of observations from this many bytes from the start of the memory.
+    fn read(&self, offset: usize, rows: &mut RowsMut<'_>) {
+        match rows {
+            RowsMut::Numbers(rows) => self.memory.read(offset, rows),
+            RowsMut::Bytes(rows) => self.memory.read(offset, rows),
+        }
+    }
+
+    /// Acts once in every environment; see [`VecEnv::step`](crate::VecEnv::step).
+    pub fn step(&mut self, actions: &[f32], mut out: StepRow<'_>, finished: &mut Vec<Episode>) -> Result<(), EnvError> {
+        let size = self.observation_space.size();
+        self.steps += 1;
+        self.actions.copy_from_slice(actions);
+        for (i, action) in self.actions.chunks_exact_mut(self.action_space.size()).enumerate() {
+            let fits = match &self.action_space {
+                Space::Box { .. } => self.action_space.clip(action),
+                Space::Discrete(n) => choice(action, *n).map(drop),
+                Space::MultiDiscrete(counts) => {
+                    let mut each = counts.iter().zip(action.chunks_exact(1));
+                    each.try_for_each(|(&n, number)| choice(number, n).map(drop))
+                }
+                Space::Image { .. } => unreachable!("actions are choices or numbers"),
+            };
+            fits.map_err(|error| error.at(i, self.steps))?;
+        }
+        for (cut, account) in self.cuts.iter_mut().zip(&self.accounts) {
+            *cut = u8::from(account.length + 1 >= account.limit);
+        }
+        let offsets = self.layout.offsets.clone();
+        self.memory.write(offsets.actions, &self.actions);
+        self.memory.write(offsets.cuts, &self.cuts);
+        self.worker.order(STEP)?;
+        self.read(offsets.observations, &mut out.observations);
+        self.memory.read(offsets.rewards, &mut self.rewards);
+        self.memory.read(offsets.terminated, &mut self.ends[0]);
+        self.memory.read(offsets.truncated, &mut self.ends[1]);
+        self.check(0, out.observations.view())?;
+        for i in 0..self.n {
+            let reward = self.rewards[i];
+            if !reward.is_finite() {
+                return Err(self.not_finite(i, "a reward", reward));
+            }
+            let account = &mut self.accounts[i];
+            account.episode_return += reward;
+            account.length += 1;
+            out.rewards[i] = reward as f32;
+            out.terminated[i] = self.ends[0][i] != 0;
+            out.truncated[i] = self.ends[1][i] != 0 || self.cuts[i] != 0;
+            if out.terminated[i] || out.truncated[i] {
+                finished.push(Episode {
+                    env: i,
+                    episode_return: account.episode_return,
+                    length: account.length,
+                    counted: account.limit == self.limit,
+                });
+                self.accounts[i] = Account::new(self.limit);
+                let row = i * size..(i + 1) * size;
+                match self.final_observations.part_mut(row.clone()) {
+                    RowsMut::Numbers(numbers) => self.memory.read(offsets.final_observations + 4 * row.start, numbers),
+                    RowsMut::Bytes(bytes) => self.memory.read(offsets.final_observations + row.start, bytes),
+                }
+                self.check(i, self.final_observations.part(row))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses observations that are not finite, from environment `first` on.
+    #[inline]
+    fn check(&self, first: usize, rows: Rows<'_>) -> Result<(), EnvError> {
+        let Rows::Numbers(rows) = rows else { return Ok(()) };
+        // A sum of products with 0 is 0, unless one of the numbers is NaN or infinite.
+        if rows.iter().map(|x| x * 0.0).sum::<f32>() == 0.0 {
+            return Ok(());
+        }
+        let size = self.observation_space.size();
+        let entry = rows.iter().position(|x| !x.is_finite()).unwrap_or(0);
+        Err(self.not_finite(
+            first + entry / size,
+            &format!("entry {} of an observation as", entry % size),
+            rows[entry].into(),
+        ))
+    }
+
+    #[cold]
+    fn not_finite(&self, env: usize, what: &str, value: f64) -> EnvError {
+        EnvError::NotFinite(format!(
+            "{}: environment {env} returned {what} {value} in step {}; correct the environment, because nothing can be learned \
+             from that",
+            self.label, self.steps
+        ))
+    }
+}

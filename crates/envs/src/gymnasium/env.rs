@@ -1,0 +1,113 @@
+//! One foreign environment behind the interface of all others.
+
+use super::Bridge;
+use crate::vec_env::StepRow;
+use crate::{Env, EnvError, Observations, Options, RowShape, Rows, Space, Step};
+
+/// One copy of a foreign task; its worker starts with the first reset.
+pub(super) struct ForeignEnv {
+    options: Options,
+    observation_space: Space,
+    action_space: Space,
+    bridge: Option<Bridge>,
+    /// The present observation.
+    shown: Observations,
+    /// The first observation of the episode that has already begun, because the one before has ended.
+    next: Option<Observations>,
+    finished: Vec<crate::Episode>,
+}
+
+impl ForeignEnv {
+    pub fn new(options: &Options, observation_space: Space, action_space: Space) -> Self {
+        Self {
+            options: options.clone(),
+            shown: Observations::new(RowShape::from(&observation_space), 1),
+            observation_space,
+            action_space,
+            bridge: None,
+            next: None,
+            finished: Vec::new(),
+        }
+    }
+
+    /// Writes the present observation as numbers, unless only its bytes are wanted.
+    fn show(&self, observation: &mut [f32]) {
+        match self.shown.all() {
+            Rows::Numbers(numbers) => observation.copy_from_slice(numbers),
+            Rows::Bytes(bytes) => {
+                let pairs = observation.iter_mut().zip(bytes);
+                pairs.for_each(|(number, &byte)| *number = byte.into());
+            }
+        }
+    }
+}
+
+impl Env for ForeignEnv {
+    fn observation_space(&self) -> &Space {
+        &self.observation_space
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action_space
+    }
+
+    fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), EnvError> {
+        let id = self.options.foreign.unwrap_or_default();
+        let (bridge, first) = match &mut self.bridge {
+            Some(bridge) => (bridge, false),
+            none => (none.insert(Bridge::new(&self.options, 1, id.to_string())?), true),
+        };
+        bridge.limit = u32::MAX;
+        bridge.accounts[0].limit = u32::MAX;
+        match (seed, self.next.take()) {
+            (None, Some(begun)) => self.shown = begun,
+            (None, None) if first => bridge.reset(Some(0), self.shown.all_mut())?,
+            (seed, _) => bridge.reset(seed, self.shown.all_mut())?,
+        }
+        self.show(observation);
+        Ok(())
+    }
+
+    fn step(&mut self, action: &[f32], observation: &mut [f32]) -> Result<Step, EnvError> {
+        let bridge = self
+            .bridge
+            .as_mut()
+            .expect("an environment is reset before it is stepped");
+        let (mut reward, mut terminated, mut truncated) = ([0.0], [false], [false]);
+        let out = StepRow {
+            observations: self.shown.all_mut(),
+            rewards: &mut reward,
+            terminated: &mut terminated,
+            truncated: &mut truncated,
+        };
+        bridge.step(action, out, &mut self.finished)?;
+        let step = Step {
+            reward: bridge.rewards[0],
+            terminated: terminated[0],
+            truncated: truncated[0],
+        };
+        if step.terminated || step.truncated {
+            self.finished.clear();
+            self.next = Some(std::mem::replace(&mut self.shown, bridge.final_observations.clone()));
+        }
+        self.show(observation);
+        Ok(step)
+    }
+
+    fn image(&self, pixels: &mut [u8]) {
+        if let Rows::Bytes(bytes) = self.shown.all() {
+            pixels.copy_from_slice(bytes);
+        }
+    }
+
+    fn save(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    fn restore(&mut self, _: &[u8]) -> Result<(), EnvError> {
+        Err(EnvError::InvalidState(format!(
+            "the state of {} cannot be saved; begin a new episode instead",
+            self.options.foreign.unwrap_or_default()
+        )))
+    }
+}

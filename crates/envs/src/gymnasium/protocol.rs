@@ -1,0 +1,245 @@
+//! What the program and its worker tell each other: docs/bridge.md is the page about it.
+//!
+//! Descriptions are lines of JSON on the channel; numbers are in the shared memory, and a byte on the channel says whose turn it
+//! is.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{RowShape, Space};
+
+/// Both sides must speak the same.
+pub(super) const PROTOCOL: u32 = 1;
+
+/// Acts once.
+pub(super) const STEP: u8 = b's';
+/// Begins an episode everywhere.
+pub(super) const RESET: u8 = b'r';
+/// The same with the seeds in the memory.
+pub(super) const SEEDED_RESET: u8 = b'R';
+/// The worker's answer to each of these; anything else is the first byte of a [`Failure`].
+pub(super) const DONE: u8 = b'k';
+
+/// What is to be made: the first line.
+#[derive(Serialize)]
+pub(super) struct Request<'a> {
+    pub protocol: u32,
+    /// A Gymnasium id, or `module:factory`.
+    pub task: &'a str,
+    /// Modules to be imported before.
+    pub imports: Vec<&'a str>,
+    /// Keyword arguments, as texts.
+    pub options: Vec<(&'a str, &'a str)>,
+    pub num_envs: usize,
+}
+
+/// The bounds of a box; `None` is an infinite one.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Bounds {
+    pub low: Vec<Option<f64>>,
+    pub high: Vec<Option<f64>>,
+}
+
+impl Bounds {
+    fn space(&self) -> Space {
+        let bounds = |bounds: &[Option<f64>], none: f32| bounds.iter().map(|x| x.map_or(none, |x| x as f32)).collect();
+        Space::Box {
+            low: bounds(&self.low, f32::NEG_INFINITY),
+            high: bounds(&self.high, f32::INFINITY),
+        }
+    }
+}
+
+/// What actions look like.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct ActionLine {
+    pub kind: String,
+    /// How many choices each number of a discrete action has.
+    pub counts: Vec<usize>,
+    #[serde(flatten)]
+    pub bounds: Bounds,
+}
+
+/// The worker's answer: what it has made.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Description {
+    pub protocol: u32,
+    /// What each number of an observation is.
+    pub names: Vec<String>,
+    pub observation: Bounds,
+    /// Channels, height and width of an observation that is an image; it has no numbers then.
+    pub image: Option<[usize; 3]>,
+    pub action: ActionLine,
+    pub max_episode_steps: Option<u32>,
+    pub reward_threshold: Option<f64>,
+}
+
+impl Description {
+    /// Refuses what this side cannot use, in one sentence.
+    pub fn check(&self) -> Result<(), String> {
+        if self.protocol != PROTOCOL {
+            return Err(format!(
+                "the worker speaks protocol {}, and this program {PROTOCOL}; use the worker that belongs to it",
+                self.protocol
+            ));
+        }
+        let (action, width) = (&self.action, self.names.len());
+        let consistent = |bounds: &Bounds| bounds.low.len() == bounds.high.len();
+        if !consistent(&self.observation) || !consistent(&action.bounds) || self.observation.low.len() != width {
+            return Err("the worker describes an environment that does not fit together".to_string());
+        }
+        if self.observation_space().size() == 0 {
+            return Err("its observations hold no numbers, so there is nothing to act on".to_string());
+        }
+        let choices = action.kind != "box";
+        if (choices && action.counts.is_empty()) || (!choices && action.bounds.low.is_empty()) {
+            return Err("its actions hold no numbers, so there is nothing to decide".to_string());
+        }
+        Ok(())
+    }
+
+    pub fn observation_space(&self) -> Space {
+        match self.image {
+            Some([channels, height, width]) => Space::Image {
+                channels,
+                height,
+                width,
+            },
+            None => self.observation.space(),
+        }
+    }
+
+    pub fn action_space(&self) -> Space {
+        match (self.action.kind.as_str(), self.action.counts.as_slice()) {
+            ("box", _) => self.action.bounds.space(),
+            ("discrete", &[n]) => Space::Discrete(n),
+            (_, counts) => Space::MultiDiscrete(counts.to_vec()),
+        }
+    }
+}
+
+/// Where each array lies in the memory, in bytes from its start.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Offsets {
+    /// `u64[n]`.
+    pub seeds: usize,
+    /// `f32[n][A]`.
+    pub actions: usize,
+    /// `u8[n]`: whether the episode is to end with this step.
+    pub cuts: usize,
+    /// `f32[n][O]`, or `u8[n][O]` of images.
+    pub observations: usize,
+    /// The same; valid where an episode has ended.
+    pub final_observations: usize,
+    /// `f64[n]`.
+    pub rewards: usize,
+    /// `u8[n]`, 0 or 1.
+    pub terminated: usize,
+    /// `u8[n]`, 0 or 1.
+    pub truncated: usize,
+}
+
+/// The layout of the memory: the second line.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Layout {
+    pub bytes: usize,
+    pub offsets: Offsets,
+}
+
+impl Layout {
+    /// For `n` environments with such observations and so many numbers in an action. Every array begins a cache line.
+    pub fn new(n: usize, observation: RowShape, action: usize) -> Self {
+        let observation = match observation {
+            RowShape::Numbers(size) => 4 * size,
+            RowShape::Image(_) => observation.size(),
+        };
+        let mut bytes = 0;
+        let mut next = |size: usize| {
+            let offset = bytes;
+            bytes += size.next_multiple_of(64);
+            offset
+        };
+        let offsets = Offsets {
+            seeds: next(8 * n),
+            actions: next(4 * n * action),
+            cuts: next(n),
+            observations: next(n * observation),
+            final_observations: next(n * observation),
+            rewards: next(8 * n),
+            terminated: next(n),
+            truncated: next(n),
+        };
+        Self { bytes, offsets }
+    }
+}
+
+/// The worker's answer to the layout.
+#[derive(Deserialize)]
+pub(super) struct Ready {
+    #[expect(dead_code, reason = "that it is there is the message")]
+    pub ready: bool,
+}
+
+/// Why the worker has given up.
+#[derive(Deserialize)]
+pub(super) struct Failure {
+    pub error: String,
+    /// Python's traceback; empty where the sentence says all.
+    pub traceback: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"{"protocol": 1, "names": ["a", "b"], "observation": {"low": [null, 0], "high": [null, 1]}, "image": null,
+        "action": {"kind": "discrete", "counts": [3], "low": [], "high": []}, "max_episode_steps": null,
+        "reward_threshold": 1.5}"#;
+
+    #[test]
+    fn a_description_says_what_observations_and_actions_are() {
+        let description: Description = serde_json::from_str(LINE).unwrap();
+        assert_eq!(description.check(), Ok(()));
+        let space = Space::Box {
+            low: vec![f32::NEG_INFINITY, 0.0],
+            high: vec![f32::INFINITY, 1.0],
+        };
+        assert_eq!(description.observation_space(), space);
+        assert_eq!(description.action_space(), Space::Discrete(3));
+    }
+
+    #[test]
+    fn an_image_has_sides_instead_of_numbers() {
+        let line = LINE
+            .replace(r#"["a", "b"]"#, "[]")
+            .replace("null, 0", "")
+            .replace("null, 1", "");
+        let description: Description =
+            serde_json::from_str(&line.replace(r#""image": null"#, r#""image": [3, 8, 9]"#)).unwrap();
+        assert_eq!(description.check(), Ok(()));
+        assert_eq!(description.observation_space().size(), 3 * 8 * 9);
+        let nothing: Description = serde_json::from_str(&line).unwrap();
+        assert!(nothing.check().unwrap_err().contains("nothing to act on"));
+    }
+
+    #[test]
+    fn another_protocol_is_refused_by_its_number() {
+        let description: Description =
+            serde_json::from_str(&LINE.replace("\"protocol\": 1", "\"protocol\": 7")).unwrap();
+        let refusal = description.check().unwrap_err();
+        assert!(
+            refusal.starts_with("the worker speaks protocol 7, and this program 1"),
+            "{refusal}"
+        );
+    }
+
+    #[test]
+    fn arrays_follow_each_other_without_overlap() {
+        let Layout { bytes, offsets } = Layout::new(3, RowShape::Numbers(5), 2);
+        assert_eq!(
+            (offsets.seeds, offsets.actions, offsets.cuts, offsets.observations),
+            (0, 64, 128, 192)
+        );
+        assert_eq!((offsets.final_observations, offsets.rewards), (256, 320));
+        assert_eq!((offsets.terminated, offsets.truncated, bytes), (384, 448, 512));
+    }
+}

@@ -1,0 +1,330 @@
+//! The worker process: how it is started, waited for and ended, and what is told when it fails.
+//!
+//! It never outlives the program: the kernel kills it when the pipe that only this process holds open is closed. What it prints
+//! is kept for the error, where it can help.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::{Serialize, de::DeserializeOwned};
+
+use super::protocol::{DONE, Failure};
+use crate::EnvError;
+
+/// The program of the worker.
+const SCRIPT: &str = include_str!("worker.py");
+/// How often it is looked whether a worker that does not answer still lives.
+const PULSE: Duration = Duration::from_secs(1);
+/// How long a worker may take to close its environments.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Bytes of what it printed last that are kept.
+const KEPT: usize = 4096;
+
+static PYTHON: Mutex<Option<OsString>> = Mutex::new(None);
+
+/// Has all workers use this Python, whatever the environment's variables say.
+///
+/// ```
+/// epgt_envs::gymnasium::use_python("/opt/venv/bin/python");
+/// assert_eq!(epgt_envs::gymnasium::python(), "/opt/venv/bin/python");
+/// ```
+pub fn use_python(python: impl Into<OsString>) {
+    *PYTHON.lock().unwrap_or_else(PoisonError::into_inner) = Some(python.into());
+}
+
+/// The Python of the workers: the one that [`use_python`] named, or `EPGT_PYTHON`, or that of the active virtual environment, or
+/// `python3`.
+pub fn python() -> OsString {
+    let named = PYTHON.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    named
+        .or_else(|| variable("EPGT_PYTHON"))
+        .or_else(|| Some(Path::new(&variable("VIRTUAL_ENV")?).join("bin/python").into()))
+        .unwrap_or_else(|| "python3".into())
+}
+
+/// A running worker.
+pub(super) struct Worker {
+    child: Child,
+    channel: UnixStream,
+    /// What it printed last, once it has ended.
+    printed: Receiver<Vec<u8>>,
+    timeout: Duration,
+    label: String,
+    ended: bool,
+    /// Closed when this process ends, however it ends.
+    _lifeline: std::io::PipeWriter,
+}
+
+impl Worker {
+    /// Starts a worker that shares the memory `file`; every answer may take up to `timeout`.
+    pub fn start(label: &str, file: &File, timeout: Duration) -> Result<Self, EnvError> {
+        let python = python();
+        let cannot = |what: &str, error: std::io::Error| {
+            EnvError::Simulator(format!(
+                "cannot start a worker for {label}: {what} ({error}); name a Python that has gymnasium with --python or \
+                 EPGT_PYTHON"
+            ))
+        };
+        let pipes = || -> std::io::Result<_> {
+            let (script, mut source) = std::io::pipe()?;
+            // It fits into the pipe's buffer, so that nobody has to read yet.
+            source.write_all(SCRIPT.as_bytes())?;
+            Ok((script, std::io::pipe()?, UnixStream::pair()?))
+        };
+        let (script, (lifeline, held), (channel, theirs)) = pipes().map_err(|error| cannot("no pipes", error))?;
+        channel
+            .set_read_timeout(Some(PULSE))
+            .map_err(|error| cannot("no timeout", error))?;
+        let inherited = [theirs.as_raw_fd(), file.as_raw_fd(), lifeline.as_raw_fd()];
+        let mut command = Command::new(&python);
+        command
+            .args(["-u", "-"])
+            .args(inherited.map(|descriptor| descriptor.to_string()))
+            .stdin(script)
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            // Its own group: Ctrl-C is for the program, and its children go when it goes.
+            .process_group(0);
+        // SAFETY: between fork and exec only fcntl is called, which is safe there, on descriptors that are open.
+        unsafe {
+            command.pre_exec(move || {
+                for descriptor in inherited {
+                    if libc::fcntl(descriptor, libc::F_SETFD, 0) < 0 {
+                        return Err(std::io::Error::last_os_error());
+                    }
+                }
+                Ok(())
+            });
+        }
+        let mut child = command
+            .spawn()
+            .map_err(|error| cannot(&format!("{} does not run", python.display()), error))?;
+        let (teller, printed) = mpsc::channel();
+        if let Some(output) = child.stderr.take() {
+            std::thread::spawn(move || teller.send(last_of(output)));
+        }
+        Ok(Self {
+            child,
+            channel,
+            printed,
+            timeout,
+            label: label.to_string(),
+            ended: false,
+            _lifeline: held,
+        })
+    }
+
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Tells it something and waits for its answer, both in lines.
+    pub fn ask<T: DeserializeOwned>(&mut self, request: &impl Serialize) -> Result<T, EnvError> {
+        let mut line = serde_json::to_vec(request).expect("plain data can always be written");
+        line.push(b'\n');
+        self.send(&line)?;
+        let answer = self.line(Vec::new())?;
+        match serde_json::from_slice::<Failure>(&answer) {
+            Ok(failure) => Err(self.failed(failure)),
+            Err(_) => serde_json::from_slice(&answer).map_err(|error| {
+                let text = String::from_utf8_lossy(&answer).into_owned();
+                self.give_up(&format!("said something that is not understood ({error})"), &text)
+            }),
+        }
+    }
+
+    /// Has it do one thing with the shared memory.
+    #[inline]
+    pub fn order(&mut self, command: u8) -> Result<(), EnvError> {
+        self.send(&[command])?;
+        match self.byte(Instant::now)? {
+            DONE => Ok(()),
+            first => {
+                let line = self.line(vec![first])?;
+                Err(match serde_json::from_slice::<Failure>(&line) {
+                    Ok(failure) => self.failed(failure),
+                    Err(error) => self.give_up(&format!("said something that is not understood ({error})"), ""),
+                })
+            }
+        }
+    }
+
+    fn send(&mut self, bytes: &[u8]) -> Result<(), EnvError> {
+        if self.ended {
+            return Err(EnvError::Simulator(format!("the worker of {} has ended", self.label)));
+        }
+        // A worker that is gone is noticed when its answer is waited for.
+        match self.channel.write_all(bytes) {
+            Err(error) if !matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+                Err(self.give_up(&format!("cannot be spoken to ({error})"), ""))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn line(&mut self, mut line: Vec<u8>) -> Result<Vec<u8>, EnvError> {
+        let begun = Instant::now();
+        loop {
+            match self.byte(|| begun)? {
+                b'\n' => return Ok(line),
+                byte => line.push(byte),
+            }
+        }
+    }
+
+    /// The next byte of the channel, which is to come within the timeout.
+    #[inline]
+    fn byte(&mut self, begun: impl Fn() -> Instant) -> Result<u8, EnvError> {
+        let mut byte = [0];
+        let mut since = None;
+        loop {
+            match self.channel.read(&mut byte) {
+                Ok(1) => return Ok(byte[0]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                    let waited = since.get_or_insert_with(|| begun() - PULSE).elapsed();
+                    if self.has_died() {
+                        return Err(self.died());
+                    }
+                    if waited >= self.timeout {
+                        let seconds = self.timeout.as_secs();
+                        let sentence = format!(
+                            "did not answer within {seconds} seconds; if that can be right, raise bridge_timeout (--env-arg \
+                             bridge_timeout=SECONDS)"
+                        );
+                        return Err(self.give_up(&sentence, ""));
+                    }
+                }
+                Ok(_) | Err(_) => return Err(self.died()),
+            }
+        }
+    }
+
+    /// Whether the process has ended; it stays in the system's table until [`Worker::end`].
+    fn has_died(&self) -> bool {
+        // SAFETY: a siginfo of zeros is valid and lives across the call, which writes nothing else.
+        unsafe {
+            let mut information: libc::siginfo_t = std::mem::zeroed();
+            let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+            let asked = libc::waitid(libc::P_PID, self.child.id(), &mut information, options);
+            asked == 0 && information.si_pid() != 0
+        }
+    }
+
+    #[cold]
+    fn died(&mut self) -> EnvError {
+        // A process that has closed its channel is about to end.
+        let patience = Instant::now();
+        while !self.has_died() && patience.elapsed() < PULSE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let status = self.end();
+        let how = match status.map(|status| (status.signal(), status.code())) {
+            Some((Some(9), _)) => "was killed by signal 9, which is also what happens when memory runs out".to_string(),
+            Some((Some(signal), _)) => format!("was killed by signal {signal}"),
+            Some((_, Some(code))) => format!("ended by itself with status {code}"),
+            _ => "is gone".to_string(),
+        };
+        self.tell(&how, "")
+    }
+
+    #[cold]
+    fn failed(&mut self, failure: Failure) -> EnvError {
+        self.end();
+        let sentence = format!("{}: {}", self.label, failure.error);
+        self.told(sentence, &failure.traceback)
+    }
+
+    #[cold]
+    fn give_up(&mut self, what: &str, details: &str) -> EnvError {
+        self.end();
+        self.tell(what, details)
+    }
+
+    fn tell(&mut self, what: &str, details: &str) -> EnvError {
+        self.told(format!("the worker of {} {what}", self.label), details)
+    }
+
+    /// A sentence, then what is known besides.
+    fn told(&mut self, sentence: String, details: &str) -> EnvError {
+        let mut text = sentence;
+        if !details.trim().is_empty() {
+            text = format!("{text}\n{}", details.trim_end());
+        }
+        let printed = self.printed.recv_timeout(PULSE).unwrap_or_default();
+        let printed = String::from_utf8_lossy(&printed);
+        if !printed.trim().is_empty() {
+            text = format!("{text}\nWhat it printed last:\n{}", printed.trim_end());
+        }
+        EnvError::Simulator(text)
+    }
+
+    /// Ends the process and all that it has started, and takes it from the system's table.
+    fn end(&mut self) -> Option<ExitStatus> {
+        if self.ended {
+            return None;
+        }
+        self.ended = true;
+        // SAFETY: the group is that of a child that has not been waited for, so the number still belongs to it.
+        unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
+        self.child.wait().ok()
+    }
+}
+
+impl Drop for Worker {
+    /// Lets the worker close its environments, for a moment.
+    fn drop(&mut self) {
+        if !self.ended {
+            let _ = self.channel.shutdown(Shutdown::Write);
+            let begun = Instant::now();
+            while !self.has_died() && begun.elapsed() < FAREWELL {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            self.end();
+        }
+    }
+}
+
+/// Reads to the end and keeps the last of it.
+fn last_of(mut output: impl Read) -> Vec<u8> {
+    let (mut kept, mut buffer) = (Vec::new(), [0; KEPT]);
+    loop {
+        match output.read(&mut buffer) {
+            Ok(0) => return kept,
+            Ok(count) => {
+                kept.extend_from_slice(&buffer[..count]);
+                kept.drain(..kept.len().saturating_sub(KEPT));
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return kept,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_fits_into_a_pipe() {
+        assert!(SCRIPT.len() < 60_000);
+    }
+
+    #[test]
+    fn only_the_last_of_what_was_printed_is_kept() {
+        let long: Vec<u8> = (0..10_000u32).map(|i| (i % 251) as u8).collect();
+        assert_eq!(last_of(&long[..]), &long[long.len() - KEPT..]);
+        assert_eq!(last_of(&b"few"[..]), b"few");
+    }
+}

@@ -1,0 +1,194 @@
+//! What goes wrong in a worker of the bridge to Gymnasium is told in one sentence, and leaves nothing behind.
+//!
+//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium; without it there is nothing to bridge to, and the tests
+//! say so.
+
+#[path = "common/bridge.rs"]
+mod common;
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{Rows, own, task};
+use epgt_envs::{VecEnv, find};
+use epgt_rng::Pcg64;
+
+/// What an environment that misbehaves in its fifth step comes to; two of them are stepped.
+fn failure(fault: &str) -> Option<String> {
+    let task = own("DoNothing", &[("fault", fault), ("bridge_timeout", "1")])?;
+    let mut envs = VecEnv::new(&task, 2, 0).unwrap();
+    let mut rows = Rows::of(&envs);
+    envs.reset(&mut rows.observations).unwrap();
+    let stopped = (1..=5).find_map(|step| rows.step(&mut envs, &[0.0; 2]).err().map(|error| (step, error)));
+    let (step, error) = stopped.unwrap_or_else(|| panic!("{fault} went unnoticed"));
+    assert_eq!(step, 5, "{fault}");
+    Some(error.to_string())
+}
+
+#[test]
+fn failures_are_told_in_one_sentence_with_what_python_said() {
+    let name = "gym:tests.bridge_envs:DoNothing";
+    for (fault, sentence, below) in [
+        (
+            "raise",
+            ": environment 0 raised ValueError in step 5: the motor is on fire",
+            "Traceback (most recent call last)",
+        ),
+        ("quit", ": environment 0 raised SystemExit in step 5: 4", "sys.exit(4)"),
+        (
+            "shape",
+            ": environment 0 returned an observation of shape (5,), but its space says (4,) (in step 5)",
+            "",
+        ),
+        (
+            "die",
+            " was killed by signal 9, which is also what happens when memory runs out",
+            "",
+        ),
+        ("exit", " ended by itself with status 3", "goodbye from the environment"),
+        (
+            "hang",
+            " did not answer within 1 seconds; if that can be right, raise bridge_timeout",
+            "",
+        ),
+        (
+            "nan",
+            ": environment 0 returned entry 1 of an observation as NaN in step 5; correct the environment",
+            "",
+        ),
+        (
+            "reward",
+            ": environment 0 returned a reward inf in step 5; correct the environment",
+            "",
+        ),
+    ] {
+        let Some(text) = failure(fault) else { return };
+        let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        assert!(first.contains(name) && first.contains(sentence), "{fault}: {text}");
+        assert!(
+            rest.contains(below) && rest.is_empty() == below.is_empty(),
+            "{fault}: {text}"
+        );
+    }
+}
+
+#[test]
+fn what_the_environment_prints_disturbs_nothing() {
+    let Some(task) = own("DoNothing", &[("fault", "print"), ("at", "2")]) else {
+        return;
+    };
+    let mut envs = VecEnv::new(&task, 1, 0).unwrap();
+    let mut rows = Rows::of(&envs);
+    envs.reset(&mut rows.observations).unwrap();
+    for _ in 0..25 {
+        rows.step(&mut envs, &[1.0]).unwrap();
+        assert_eq!(rows.rewards, [1.0]);
+    }
+}
+
+#[test]
+fn what_cannot_be_made_is_refused_in_one_sentence() {
+    for (id, options, sentence) in [
+        ("gym:NoSuch-v0", &[][..], "NameNotFound"),
+        (
+            "gym:CartPole-v1",
+            &[("gravity", "3")][..],
+            "unexpected keyword argument 'gravity'",
+        ),
+        (
+            "gym:CartPole-v1",
+            &[("import", "no_such_module")],
+            "No module named 'no_such_module'",
+        ),
+        (
+            "gym:tests.bridge_envs:Picture",
+            &[("beside", "true")],
+            "an image beside other observations cannot be used",
+        ),
+        ("gym:tests.bridge_envs:NoSuch", &[], "NoSuch"),
+    ] {
+        let Some(refused) = task(id, options) else { return };
+        let text = refused.unwrap_err().to_string();
+        let first = text.lines().next().unwrap();
+        assert!(first.starts_with(id) && first.contains(sentence), "{text}");
+    }
+}
+
+/// Whether a process is there, other than as an ended one that nobody has asked about.
+fn alive(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
+    stat.is_ok_and(|text| !text.rsplit(')').next().unwrap_or("").trim_start().starts_with('Z'))
+}
+
+/// Workers among the children of this process.
+fn workers() -> Vec<u32> {
+    let own = std::process::id().to_string();
+    let processes = std::fs::read_dir("/proc")
+        .unwrap()
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let of_ours = |pid: &u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let mut after = stat.rsplit(')').next().unwrap_or("").split_whitespace();
+        let command = std::fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        after.nth(1) == Some(&own) && command.contains("\0-u\0-\0")
+    };
+    processes.filter(of_ours).collect()
+}
+
+#[test]
+fn workers_end_with_their_environments() {
+    let Some(task) = own("DoNothing", &[("length", "77")]) else {
+        return;
+    };
+    let before = workers();
+    let envs = VecEnv::new(&task, 2, 0).unwrap();
+    let pid = envs.worker().expect("it has a worker");
+    assert!(alive(pid) && !before.contains(&pid) && workers().contains(&pid));
+    let begun = Instant::now();
+    drop(envs);
+    assert!(!alive(pid) && begun.elapsed() < Duration::from_secs(2));
+}
+
+/// Names in the directory of named shared memory.
+fn shared_memory() -> Vec<std::ffi::OsString> {
+    let files = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
+    let mut names: Vec<_> = files.map(|file| file.file_name()).collect();
+    names.sort();
+    names
+}
+
+/// EPGT_DEATHS says how many; 200 take about a minute.
+#[test]
+fn workers_that_are_killed_at_any_moment_are_told_and_leave_nothing() {
+    let Some(task) = own("DoNothing", &[]) else { return };
+    let deaths = std::env::var("EPGT_DEATHS").map_or(20, |text| text.parse().unwrap());
+    let (before, mut rng) = (shared_memory(), Pcg64::from_seed(1));
+    for _ in 0..deaths {
+        let mut envs = VecEnv::new(&task, 2, 0).unwrap();
+        let pid = envs.worker().unwrap();
+        let delay = Duration::from_micros(rng.below(4000));
+        let killer = std::thread::spawn(move || {
+            std::thread::sleep(delay);
+            let killed = Command::new("kill").args(["-9", &pid.to_string()]).status();
+            assert!(killed.unwrap().success());
+        });
+        let mut rows = Rows::of(&envs);
+        let error = loop {
+            let done = match rows.rewards[0] {
+                0.0 => envs.reset(&mut rows.observations),
+                _ => Ok(()),
+            };
+            if let Err(error) = done.and_then(|()| rows.step(&mut envs, &[0.0; 2])) {
+                break error;
+            }
+        };
+        killer.join().unwrap();
+        assert!(error.to_string().contains("was killed by signal 9"), "{error}");
+        assert!(!alive(pid));
+    }
+    assert_eq!(shared_memory(), before);
+    let unborn = find("gym:tests.bridge_envs:DoNothing")
+        .unwrap()
+        .with([("fault", "birth")]);
+    assert!(unborn.unwrap_err().to_string().contains("was killed by signal 9"));
+}
