@@ -29,8 +29,10 @@ pub(crate) struct Kernels {
     pub column_sums: CudaFunction,
     pub sum_of_squares: CudaFunction,
     pub norm_of_sums: CudaFunction,
+    pub clip: CudaFunction,
     pub adam: CudaFunction,
     pub rms_prop: CudaFunction,
+    pub project: CudaFunction,
 }
 
 impl Device {
@@ -83,8 +85,10 @@ impl Device {
                 column_sums: function("column_sums")?,
                 sum_of_squares: function("sum_of_squares")?,
                 norm_of_sums: function("norm_of_sums")?,
+                clip: function("clip")?,
                 adam: function("adam")?,
                 rms_prop: function("rms_prop")?,
+                project: function("project")?,
             },
         })
     }

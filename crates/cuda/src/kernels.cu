@@ -124,28 +124,48 @@ extern "C" __global__ void norm_of_sums(const float *partial, float *norm, int c
     *norm = sqrt(sum);
 }
 
-// How much a gradient of this norm is shrunk.
-__device__ float shrink(const float *norm, float most) {
-    return most > 0 && *norm > most ? most / (*norm + 1e-6f) : 1.0f;
+// numbers *= most / norm where their norm is above `most`; a norm that is not a number spoils them all.
+extern "C" __global__ void clip(float *numbers, const float *norm, float most, long count) {
+    float factor = most / (*norm + 1e-6f);
+    if (factor >= 1) return;
+    EACH(i, count) numbers[i] *= factor;
 }
 
-extern "C" __global__ void adam(float *weights, const float *gradient, float *mean, float *square, const float *norm, float most,
-                                float rate, float beta1, float beta2, float epsilon, float correct1, float correct2, long count) {
-    float scale = shrink(norm, most);
+extern "C" __global__ void adam(float *weights, const float *gradient, float *mean, float *square, float step_size, float root_scale,
+                                float beta1, float beta2, float epsilon, long count) {
     EACH(i, count) {
-        float g = gradient[i] * scale;
+        float g = gradient[i];
         float m = mean[i] = beta1 * mean[i] + (1 - beta1) * g;
         float v = square[i] = beta2 * square[i] + (1 - beta2) * g * g;
-        weights[i] -= rate * (m / correct1) / (sqrtf(v / correct2) + epsilon);
+        weights[i] -= step_size * m / (sqrtf(v) * root_scale + epsilon);
     }
 }
 
-extern "C" __global__ void rms_prop(float *weights, const float *gradient, float *square, const float *norm, float most, float rate,
-                                    float decay, float epsilon, long count) {
-    float scale = shrink(norm, most);
+extern "C" __global__ void rms_prop(float *weights, const float *gradient, float *square, float rate, float decay, float epsilon,
+                                    long count) {
     EACH(i, count) {
-        float g = gradient[i] * scale;
+        float g = gradient[i];
         float v = square[i] = decay * square[i] + (1 - decay) * g * g;
         weights[i] -= rate * g / (sqrtf(v) + epsilon);
+    }
+}
+
+// features[row, k] = row . matrix[k]; `rows` says where each row begins, how long it is, and where its matrix begins. One block of
+// 128 threads per row, which add up in a fixed order.
+extern "C" __global__ void project(const float *source, const int *rows, const float *matrices, float *features, int dim) {
+    __shared__ float sums[128];
+    const int *row = rows + 3 * blockIdx.x;
+    const float *numbers = source + row[0];
+    for (int k = 0; k < dim; k++) {
+        const float *column = matrices + row[2] + (long)k * row[1];
+        float sum = 0;
+        for (int i = threadIdx.x; i < row[1]; i += 128) sum += numbers[i] * column[i];
+        sums[threadIdx.x] = sum;
+        for (int half = 64; half > 0; half /= 2) {
+            __syncthreads();
+            if (threadIdx.x < half) sums[threadIdx.x] += sums[threadIdx.x + half];
+        }
+        if (threadIdx.x == 0) features[(long)blockIdx.x * dim + k] = sums[0];
+        __syncthreads();
     }
 }

@@ -15,11 +15,12 @@
 //! ```
 
 mod device;
+mod gpu;
 mod network;
 mod optim;
+mod projector;
 mod shape;
 
 pub use device::Device;
-pub use network::ImageNet;
-pub use optim::{Adam, RmsProp};
+pub use gpu::Gpu;
 pub use shape::{ConvShape, NetShape};

@@ -10,7 +10,7 @@ use crate::{Device, NetShape};
 const ROW_BLOCKS: usize = 256;
 
 /// The network: weights and gradients as one flat array each, and buffers for the largest batch seen.
-pub struct ImageNet {
+pub(crate) struct ImageNet {
     shape: NetShape,
     windows: Vec<Window>,
     tensors: Vec<Tensors>,
@@ -24,7 +24,7 @@ pub struct ImageNet {
 struct Room {
     batch: usize,
     /// Which images are looked at.
-    rows: CudaSlice<i32>,
+    rows: CudaSlice<u32>,
     /// Of each convolution: its patches, later their gradients; its outputs; and their gradients.
     patches: Vec<CudaSlice<f32>>,
     outputs: Vec<CudaSlice<f32>>,
@@ -74,42 +74,28 @@ fn heads(
 }
 
 impl ImageNet {
-    /// A network with these weights, tensor after tensor.
-    pub fn new(device: &Device, shape: NetShape, weights: &[f32]) -> Result<Self, String> {
+    /// A network whose weights are zeros.
+    pub fn new(device: &Device, shape: NetShape) -> Result<Self, String> {
         shape.check()?;
-        if weights.len() != shape.parameters() {
-            return Err(format!(
-                "the network has {} weights, not {}",
-                shape.parameters(),
-                weights.len()
-            ));
-        }
+        let zeros = || device.stream.alloc_zeros(shape.parameters()).map_err(told);
         Ok(Self {
             windows: shape.windows(),
             tensors: shape.tensors(),
-            weights: device.stream.clone_htod(weights).map_err(told)?,
-            gradient: device.stream.alloc_zeros(weights.len()).map_err(told)?,
+            weights: zeros()?,
+            gradient: zeros()?,
             batch: 0,
             room: Room::new(device, &shape, 1)?,
             shape,
         })
     }
 
-    /// Brings byte images `[n, channels, height, width]` onto the GPU, once for all passes over them.
-    pub fn upload(&self, device: &Device, images: &[u8]) -> Result<CudaSlice<u8>, String> {
-        device.stream.clone_htod(images).map_err(told)
-    }
-
     /// Runs the network on some of the images that were brought up.
     ///
     /// # Panics
     /// If a row names an image that is not there.
-    pub fn forward(&mut self, device: &Device, images: &CudaSlice<u8>, rows: &[i32]) -> Result<(), String> {
+    pub fn forward(&mut self, device: &Device, images: &CudaSlice<u8>, rows: &[u32]) -> Result<(), String> {
         let there = images.len() / self.shape.image_size();
-        assert!(
-            rows.iter().all(|&row| (0..there as i64).contains(&i64::from(row))),
-            "every row is an image"
-        );
+        assert!(rows.iter().all(|&row| (row as usize) < there), "every row is an image");
         let batch = rows.len();
         if batch > self.room.batch {
             self.room = Room::new(device, &self.shape, batch)?;
@@ -150,11 +136,18 @@ impl ImageNet {
         device.wait()
     }
 
-    /// Overwrites the gradient of all weights, given the gradients of every head's outputs for the last batch.
+    /// Overwrites the gradient of all weights, given the gradients of every head's outputs for the last batch, and that of the
+    /// weights which no layer has.
     ///
     /// # Panics
     /// If a gradient does not fit the last forward pass.
-    pub fn backward(&mut self, device: &Device, output_gradients: &[&[f32]]) -> Result<(), String> {
+    pub fn backward(&mut self, device: &Device, output_gradients: &[&[f32]], rest: &[f32]) -> Result<(), String> {
+        assert_eq!(rest.len(), self.shape.rest, "a gradient for every other weight");
+        if !rest.is_empty() {
+            let first = self.gradient.len() - rest.len();
+            let mut place = self.gradient.slice_mut(first..);
+            device.stream.memcpy_htod(rest, &mut place).map_err(told)?;
+        }
         let (batch, room) = (self.batch, &mut self.room);
         let dense = self.windows.len();
         assert_eq!(output_gradients.len(), room.heads.len(), "a gradient for every head");
@@ -223,20 +216,6 @@ impl ImageNet {
         }
         Ok(())
     }
-
-    /// The weights, read back.
-    pub fn weights(&self, device: &Device) -> Result<Vec<f32>, String> {
-        let weights = device.stream.clone_dtoh(&self.weights).map_err(told)?;
-        device.wait()?;
-        Ok(weights)
-    }
-
-    /// The gradient of the last backward pass, read back.
-    pub fn gradient(&self, device: &Device) -> Result<Vec<f32>, String> {
-        let gradient = device.stream.clone_dtoh(&self.gradient).map_err(told)?;
-        device.wait()?;
-        Ok(gradient)
-    }
 }
 
 /// A layer's weight and bias.
@@ -291,7 +270,7 @@ fn affine(
 fn look_at_bytes(
     device: &Device,
     images: &CudaSlice<u8>,
-    rows: &CudaSlice<i32>,
+    rows: &CudaSlice<u32>,
     window: Window,
     batch: usize,
     patches: &mut CudaSlice<f32>,

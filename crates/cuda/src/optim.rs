@@ -1,25 +1,44 @@
-//! Optimisers whose state stays on the GPU. The gradient's norm is clipped there too, and never read back.
+//! Clipping and the optimisers' steps, where weights, gradient and running means are.
 
 use cudarc::driver::{CudaSlice, LaunchConfig, PushKernelArg};
+use epgt_nn::{AdamStep, RmsPropStep};
 
+use crate::Device;
 use crate::device::{over, told};
-use crate::{Device, ImageNet};
+use crate::network::ImageNet;
 
 /// Blocks that add up squares.
 const BLOCKS: usize = 256;
 
-/// The norm of a gradient, found on the GPU.
-struct Norm {
+/// The norm of an array, found on the GPU.
+pub(crate) struct Norm {
     partial: CudaSlice<f32>,
     norm: CudaSlice<f32>,
 }
 
 impl Norm {
-    fn new(device: &Device) -> Result<Self, String> {
+    pub fn new(device: &Device) -> Result<Self, String> {
         Ok(Self {
             partial: device.stream.alloc_zeros(BLOCKS).map_err(told)?,
             norm: device.stream.alloc_zeros(1).map_err(told)?,
         })
+    }
+
+    /// The norm of these numbers.
+    pub fn of(&mut self, device: &Device, numbers: &CudaSlice<f32>) -> Result<f32, String> {
+        self.measure(device, numbers)?;
+        self.read(device)
+    }
+
+    /// Scales the numbers to a norm of at most `most`; returns the norm before.
+    pub fn clip(&mut self, device: &Device, numbers: &mut CudaSlice<f32>, most: f32) -> Result<f32, String> {
+        self.measure(device, numbers)?;
+        let (count, long) = (numbers.len(), numbers.len() as i64);
+        let mut call = device.stream.launch_builder(&device.kernels.clip);
+        call.arg(numbers).arg(&self.norm).arg(&most).arg(&long);
+        // SAFETY: there are `count` numbers, and one norm.
+        unsafe { call.launch(over(count)) }.map_err(told)?;
+        self.read(device)
     }
 
     fn measure(&mut self, device: &Device, numbers: &CudaSlice<f32>) -> Result<(), String> {
@@ -43,98 +62,48 @@ impl Norm {
         unsafe { call.launch(one) }.map_err(told)?;
         Ok(())
     }
-}
 
-/// Adam (Kingma and Ba, 2015), as `epgt_nn::Adam` has it.
-pub struct Adam {
-    /// Decay of the mean.
-    pub beta1: f32,
-    /// Decay of the mean square.
-    pub beta2: f32,
-    /// Added to the root.
-    pub epsilon: f32,
-    steps: i32,
-    mean: CudaSlice<f32>,
-    square: CudaSlice<f32>,
-    norm: Norm,
-}
-
-impl Adam {
-    /// Adam for a network.
-    pub fn new(device: &Device, net: &ImageNet) -> Result<Self, String> {
-        let zeros = || device.stream.alloc_zeros(net.weights.len()).map_err(told);
-        Ok(Self {
-            beta1: 0.9,
-            beta2: 0.999,
-            epsilon: 1e-5,
-            steps: 0,
-            mean: zeros()?,
-            square: zeros()?,
-            norm: Norm::new(device)?,
-        })
-    }
-
-    /// Moves the weights; a gradient of a norm above `most` is shrunk to it (0: never).
-    pub fn step(&mut self, device: &Device, net: &mut ImageNet, rate: f32, most: f32) -> Result<(), String> {
-        self.norm.measure(device, &net.gradient)?;
-        self.steps += 1;
-        let correct = |beta: f32| 1.0 - beta.powi(self.steps);
-        let (correct1, correct2) = (correct(self.beta1), correct(self.beta2));
-        let count = net.weights.len();
-        let long = count as i64;
-        let mut call = device.stream.launch_builder(&device.kernels.adam);
-        call.arg(&mut net.weights)
-            .arg(&net.gradient)
-            .arg(&mut self.mean)
-            .arg(&mut self.square);
-        call.arg(&self.norm.norm)
-            .arg(&most)
-            .arg(&rate)
-            .arg(&self.beta1)
-            .arg(&self.beta2);
-        call.arg(&self.epsilon).arg(&correct1).arg(&correct2).arg(&long);
-        // SAFETY: all four arrays have `count` numbers.
-        unsafe { call.launch(over(count)) }.map_err(told)?;
-        Ok(())
+    fn read(&self, device: &Device) -> Result<f32, String> {
+        let mut norm = [0.0];
+        device.stream.memcpy_dtoh(&self.norm, &mut norm).map_err(told)?;
+        device.wait()?;
+        Ok(norm[0])
     }
 }
 
-/// RMSprop without momentum, as `epgt_nn::RmsProp` has it.
-pub struct RmsProp {
-    /// Decay of the mean square.
-    pub decay: f32,
-    /// Added to the root.
-    pub epsilon: f32,
-    square: CudaSlice<f32>,
-    norm: Norm,
+/// A step of Adam, as `epgt_nn::Adam` has it.
+pub(crate) fn adam(
+    device: &Device,
+    net: &mut ImageNet,
+    [mean, square]: &mut [CudaSlice<f32>; 2],
+    step: AdamStep,
+) -> Result<(), String> {
+    let (count, long) = (net.weights.len(), net.weights.len() as i64);
+    let mut call = device.stream.launch_builder(&device.kernels.adam);
+    call.arg(&mut net.weights).arg(&net.gradient).arg(mean).arg(square);
+    call.arg(&step.step_size)
+        .arg(&step.root_scale)
+        .arg(&step.beta1)
+        .arg(&step.beta2)
+        .arg(&step.epsilon)
+        .arg(&long);
+    // SAFETY: all four arrays have `count` numbers.
+    unsafe { call.launch(over(count)) }.map_err(told)?;
+    Ok(())
 }
 
-impl RmsProp {
-    /// RMSprop for a network.
-    pub fn new(device: &Device, net: &ImageNet) -> Result<Self, String> {
-        Ok(Self {
-            decay: 0.99,
-            epsilon: 1e-5,
-            square: device.stream.alloc_zeros(net.weights.len()).map_err(told)?,
-            norm: Norm::new(device)?,
-        })
-    }
-
-    /// Moves the weights; a gradient of a norm above `most` is shrunk to it (0: never).
-    pub fn step(&mut self, device: &Device, net: &mut ImageNet, rate: f32, most: f32) -> Result<(), String> {
-        self.norm.measure(device, &net.gradient)?;
-        let count = net.weights.len();
-        let long = count as i64;
-        let mut call = device.stream.launch_builder(&device.kernels.rms_prop);
-        call.arg(&mut net.weights).arg(&net.gradient).arg(&mut self.square);
-        call.arg(&self.norm.norm)
-            .arg(&most)
-            .arg(&rate)
-            .arg(&self.decay)
-            .arg(&self.epsilon)
-            .arg(&long);
-        // SAFETY: all three arrays have `count` numbers.
-        unsafe { call.launch(over(count)) }.map_err(told)?;
-        Ok(())
-    }
+/// A step of RMSprop, as `epgt_nn::RmsProp` has it.
+pub(crate) fn rms_prop(
+    device: &Device,
+    net: &mut ImageNet,
+    square: &mut CudaSlice<f32>,
+    step: RmsPropStep,
+) -> Result<(), String> {
+    let (count, long) = (net.weights.len(), net.weights.len() as i64);
+    let mut call = device.stream.launch_builder(&device.kernels.rms_prop);
+    call.arg(&mut net.weights).arg(&net.gradient).arg(square);
+    call.arg(&step.learning_rate).arg(&step.decay).arg(&step.epsilon).arg(&long);
+    // SAFETY: all three arrays have `count` numbers.
+    unsafe { call.launch(over(count)) }.map_err(told)?;
+    Ok(())
 }

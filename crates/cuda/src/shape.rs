@@ -24,6 +24,8 @@ pub struct NetShape {
     pub dense: usize,
     /// Outputs of each head.
     pub heads: Vec<usize>,
+    /// Weights that no layer has, behind all others: the deviations of a policy.
+    pub rest: usize,
 }
 
 /// A window on an image of `[planes, height, width, depth]` as the kernels know it.
@@ -80,6 +82,7 @@ impl NetShape {
             convs: vec![conv(32, 8, 4), conv(64, 4, 2), conv(32, 3, 1)],
             dense: 512,
             heads: vec![actions, 1],
+            rest: 0,
         }
     }
 
@@ -122,7 +125,7 @@ impl NetShape {
     /// Numbers in all tensors together.
     pub fn parameters(&self) -> usize {
         let last = self.tensors().pop();
-        last.map_or(0, |tensors| tensors.bias.end)
+        last.map_or(0, |tensors| tensors.bias.end) + self.rest
     }
 
     /// The window of every convolution.

@@ -1,6 +1,7 @@
 //! The GPU's passes beside the same sums written out in double precision. Without a GPU there is only the sentence to check.
 
-use epgt_cuda::{Adam, ConvShape, Device, ImageNet, NetShape, RmsProp};
+use epgt_cuda::{ConvShape, Gpu, NetShape};
+use epgt_nn::{Adam, Kept, Optimiser, Projections, Remote, RmsProp};
 
 /// Numbers from 0 to 1 that are the same every time.
 fn numbers(seed: u64) -> impl FnMut() -> f64 {
@@ -22,7 +23,7 @@ struct Plain {
 
 impl Plain {
     /// Outputs of both heads, and the gradient of sum(outputs * factors), for some of the images.
-    fn run(&self, rows: &[i32], factors: &[Vec<f32>]) -> (Vec<Vec<f64>>, Vec<f64>) {
+    fn run(&self, rows: &[u32], factors: &[Vec<f32>]) -> (Vec<Vec<f64>>, Vec<f64>) {
         let mut gradient = vec![0.0; self.weights.len()];
         let mut outputs = vec![Vec::new(); self.shape.heads.len()];
         for (i, &row) in rows.iter().enumerate() {
@@ -141,9 +142,14 @@ impl Plain {
     }
 }
 
-fn device() -> Option<Device> {
-    match Device::find() {
-        Ok(device) => Some(device),
+/// The network on the GPU, with the plain one's weights, if there is a GPU.
+fn on_gpu(plain: &Plain) -> Option<Gpu> {
+    match Gpu::open(plain.shape.clone(), false) {
+        Ok(mut gpu) => {
+            let weights: Vec<f32> = plain.weights.iter().map(|&w| w as f32).collect();
+            gpu.write(Kept::Weights, &weights);
+            Some(gpu)
+        }
         Err(sentence) => {
             assert!(sentence.contains("--device cpu"), "{sentence}");
             println!("skipped: {sentence}");
@@ -179,6 +185,7 @@ fn plain(wide: bool) -> Plain {
         convs: vec![first, conv(12, 3, 1), conv(4, 2, 1)],
         dense: 20,
         heads: vec![5, 1],
+        rest: 0,
     };
     let mut random = numbers(7);
     Plain {
@@ -190,15 +197,32 @@ fn plain(wide: bool) -> Plain {
     }
 }
 
+/// The images with these numbers, one after another.
+fn images_at(plain: &Plain, rows: &[u32]) -> Vec<u8> {
+    let size = plain.shape.image_size();
+    rows.iter()
+        .flat_map(|&row| plain.images[row as usize * size..][..size].iter().copied())
+        .collect()
+}
+
+fn kept(gpu: &Gpu, what: Kept, count: usize) -> Vec<f32> {
+    let mut numbers = vec![f32::NAN; count];
+    gpu.read(what, &mut numbers);
+    assert_eq!(gpu.fault(), None);
+    numbers
+}
+
 #[test]
 fn both_passes_agree_with_sums_written_out() {
-    let Some(device) = device() else { return };
     for wide in [true, false] {
         let plain = plain(wide);
-        let weights: Vec<f32> = plain.weights.iter().map(|&w| w as f32).collect();
-        let mut net = ImageNet::new(&device, plain.shape.clone(), &weights).unwrap();
-        let images = net.upload(&device, &plain.images).unwrap();
+        let Some(mut gpu) = on_gpu(&plain) else { return };
         let mut random = numbers(11);
+        // All images are kept, two at a time.
+        for first in [0, 2, 4] {
+            gpu.look(&images_at(&plain, &[first, first + 1]), 2);
+            gpu.keep(first as usize);
+        }
         // A second, larger batch makes the buffers grow; images may come twice.
         for rows in [vec![3, 0], vec![5, 1, 1, 4, 0]] {
             let factors: Vec<Vec<f32>> = plain
@@ -208,45 +232,46 @@ fn both_passes_agree_with_sums_written_out() {
                 .map(|n| (0..n * rows.len()).map(|_| random() as f32 - 0.5).collect())
                 .collect();
             let (outputs, gradient) = plain.run(&rows, &factors);
-            net.forward(&device, &images, &rows).unwrap();
-            for (head, theirs) in outputs.iter().enumerate() {
-                let mut ours = vec![0.0; theirs.len()];
-                net.read(&device, head, &mut ours).unwrap();
-                close("output", &ours, theirs);
+            for again in [false, true] {
+                match again {
+                    false => gpu.look(&images_at(&plain, &rows), rows.len()),
+                    true => gpu.look_again(&rows),
+                }
+                for (head, theirs) in outputs.iter().enumerate() {
+                    let mut ours = vec![0.0; theirs.len()];
+                    gpu.outputs(head, &mut ours);
+                    close("output", &ours, theirs);
+                }
+                gpu.backward(&[&factors[0], &factors[1]], &[]);
+                close("gradient", &kept(&gpu, Kept::Gradient, gradient.len()), &gradient);
             }
-            net.backward(&device, &[&factors[0], &factors[1]]).unwrap();
-            close("gradient", &net.gradient(&device).unwrap(), &gradient);
         }
     }
 }
 
 #[test]
 fn optimisers_step_as_their_equations_say() {
-    let Some(device) = device() else { return };
     let plain = plain(true);
-    let weights: Vec<f32> = plain.weights.iter().map(|&w| w as f32).collect();
+    let count = plain.weights.len();
     let factors = [vec![0.3f32; 10], vec![-0.2; 2]];
     for with_adam in [true, false] {
-        let mut net = ImageNet::new(&device, plain.shape.clone(), &weights).unwrap();
-        let images = net.upload(&device, &plain.images).unwrap();
-        let (mut adam, mut rms) = (Adam::new(&device, &net).unwrap(), RmsProp::new(&device, &net).unwrap());
-        let (mut w, mut m, mut v) = (
-            plain.weights.clone(),
-            vec![0.0; weights.len()],
-            vec![0.0; weights.len()],
-        );
+        let Some(mut gpu) = on_gpu(&plain) else { return };
+        let (mut adam, mut rms) = (Adam::new(count, 0.9, 0.999, 1e-5), RmsProp::new(count, 0.99, 1e-5));
+        let (mut w, mut m, mut v) = (plain.weights.clone(), vec![0.0; count], vec![0.0; count]);
         for step in 1..=3 {
-            net.forward(&device, &images, &[0, 1]).unwrap();
-            net.backward(&device, &[&factors[0], &factors[1]]).unwrap();
-            let gradient: Vec<f64> = net.gradient(&device).unwrap().iter().map(|&g| f64::from(g)).collect();
+            gpu.look(&images_at(&plain, &[0, 1]), 2);
+            gpu.backward(&[&factors[0], &factors[1]], &[]);
+            let gradient: Vec<f64> = kept(&gpu, Kept::Gradient, count).iter().map(|&g| f64::from(g)).collect();
             let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
             assert!(norm > 0.5, "the gradient is clipped: {norm}");
+            assert!((f64::from(gpu.clip(0.5)) / norm - 1.0).abs() < 1e-5);
             match with_adam {
-                true => adam.step(&device, &mut net, 0.01, 0.5).unwrap(),
-                false => rms.step(&device, &mut net, 0.01, 0.5).unwrap(),
+                true => adam.step_there(&mut gpu, 0.01),
+                false => rms.step_there(&mut gpu, 0.01),
             }
-            for i in 0..w.len() {
-                let g = gradient[i] * 0.5 / (norm + 1e-6);
+            let clipped: Vec<f64> = gradient.iter().map(|g| g * 0.5 / (norm + 1e-6)).collect();
+            close("clipped gradient", &kept(&gpu, Kept::Gradient, count), &clipped);
+            for (i, g) in clipped.into_iter().enumerate() {
                 if with_adam {
                     m[i] = 0.9 * m[i] + 0.1 * g;
                     v[i] = 0.999 * v[i] + 0.001 * g * g;
@@ -257,14 +282,63 @@ fn optimisers_step_as_their_equations_say() {
                     w[i] -= 0.01 * g / (v[i].sqrt() + 1e-5);
                 }
             }
-            close("weight", &net.weights(&device).unwrap(), &w);
+            close("weight", &kept(&gpu, Kept::Weights, count), &w);
         }
+        let state = if with_adam { &m } else { &v };
+        close("running mean", &kept(&gpu, Kept::Moment(0), count), state);
     }
 }
 
 #[test]
-fn weights_that_do_not_fit_are_refused() {
-    let Some(device) = device() else { return };
-    let error = ImageNet::new(&device, NetShape::paper(6), &[0.0; 3]).err().unwrap();
-    assert_eq!(error, "the network has 866439 weights, not 3");
+fn features_are_rows_times_matrices_of_weights_and_gradients() {
+    let plain = plain(true);
+    let Some(mut gpu) = on_gpu(&plain) else { return };
+    let count = plain.weights.len();
+    // Any cut of the flat array into rows will do.
+    let tensors = [(3, 40), (1, 7), (2, 200)];
+    let (dim, sources) = (3, 3);
+    let per_source: usize = tensors.iter().map(|(_, width)| width * dim).sum();
+    let mut random = numbers(5);
+    let matrices: Vec<f32> = (0..per_source * sources).map(|_| random() as f32 - 0.5).collect();
+    gpu.set_projections(Projections {
+        tensors: &tensors,
+        sources,
+        dim,
+        matrices: &matrices,
+    });
+    let used: usize = tensors.iter().map(|(height, width)| height * width).sum();
+    let old: Vec<f32> = (0..used).map(|_| random() as f32).collect();
+    gpu.write(Kept::Older(0), &old);
+    gpu.look(&images_at(&plain, &[2]), 1);
+    gpu.backward(&[&[0.5; 5], &[1.0]], &[]);
+    let weights = kept(&gpu, Kept::Weights, count);
+    let gradient = kept(&gpu, Kept::Gradient, count);
+    let mut ours = vec![0.0; 6 * dim * sources];
+    gpu.project(&mut ours);
+    let mut theirs = Vec::new();
+    for (n, source) in [&weights, &gradient, &old].into_iter().enumerate() {
+        let (mut start, mut matrix) = (0, n * per_source);
+        for (height, width) in tensors {
+            for _ in 0..height {
+                for k in 0..dim {
+                    let column = &matrices[matrix + k * width..][..width];
+                    let products = source[start..][..width].iter().zip(column);
+                    theirs.push(products.map(|(&a, &b)| f64::from(a) * f64::from(b)).sum());
+                }
+                start += width;
+            }
+            matrix += dim * width;
+        }
+    }
+    close("feature", &ours, &theirs);
+    let norm = |numbers: &[f32]| numbers.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
+    let (of_weights, of_gradient) = gpu.norms();
+    close("norm", &[of_weights, of_gradient], &[norm(&weights), norm(&gradient)]);
+}
+
+#[test]
+fn a_network_that_the_kernels_cannot_work_on_is_refused() {
+    let mut shape = NetShape::paper(6);
+    shape.convs[1].outputs = 3;
+    assert!(Gpu::open(shape, false).unwrap_err().contains("multiple of four"));
 }

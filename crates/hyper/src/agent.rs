@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use epgt_nn::{Parameters, TensorShape};
+use epgt_nn::{Parameters, Remote, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +29,11 @@ pub struct TrainingContext<'a> {
     pub update: u64,
     /// Share of the training done: 0 at the first update, 1 at the last.
     pub progress: f64,
-    /// The networks' weights and the gradients of the last update, as named tensors.
+    /// The networks' weights and the gradients of the last update, as named tensors. Where `remote` is given they are those of
+    /// some time ago, and only their names and sizes are looked at.
     pub parameters: &'a Parameters,
+    /// The other processor that the networks are on, where they are on one.
+    pub remote: Option<&'a dyn Remote>,
 }
 
 /// Schedules hyperparameters. The trainer calls [`choose`](Self::choose) before every policy update and
@@ -45,7 +48,7 @@ pub struct TrainingContext<'a> {
 /// networks.add("weight", 4, 4);
 /// let settings = HyperSettings::paper();
 /// let mut agent = HyperAgent::new(Scheduler::Epgt, settings, space, networks.shapes(), Plan::of_updates(100), 0);
-/// let context = TrainingContext { update: 0, progress: 0.0, parameters: &networks };
+/// let context = TrainingContext { update: 0, progress: 0.0, parameters: &networks, remote: None };
 /// let rate = agent.choose(&context)[0];
 /// assert!((3.5e-4..=1.4e-3).contains(&rate));
 /// agent.reward(&Outcome { discounted: 1.0, reward_rate: 0.1, episode: None });
@@ -55,7 +58,7 @@ pub struct TrainingContext<'a> {
 pub struct HyperAgent {
     settings: HyperSettings,
     space: HyperSpace,
-    mind: Mind,
+    pub(crate) mind: Mind,
     /// Numbers of options that are valued apart ([`Scheduler::groups`]).
     groups: Vec<usize>,
     decides_once_per_rollout: bool,
@@ -319,9 +322,10 @@ impl HyperAgent {
             true => self.mind.neighbours(self.option(self.state.action, 0)),
             false => Vec::new(),
         };
-        let norms = match &key {
-            Some(_) => (norm(context.parameters.values()), norm(context.parameters.gradients())),
-            None => (0.0, 0.0),
+        let norms = match (&key, context.remote) {
+            (Some(_), Some(remote)) => remote.norms(),
+            (Some(_), None) => (norm(context.parameters.values()), norm(context.parameters.gradients())),
+            (None, _) => (0.0, 0.0),
         };
         self.state.pending.push(Decision {
             decision: number,

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// let mut policy = Parameters::new();
 /// policy.add("weight", 8, 4);
 /// let mut encoder = Encoder::new(&HyperSettings::paper(), policy.shapes(), 0);
-/// encoder.key(&TrainingContext { update: 0, progress: 0.0, parameters: &policy });
+/// encoder.key(&TrainingContext { update: 0, progress: 0.0, parameters: &policy, remote: None });
 /// let costs = encoder.costs();
 /// assert!(costs.encoding > std::time::Duration::ZERO && costs.training.is_zero());
 /// ```

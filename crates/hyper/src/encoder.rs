@@ -14,7 +14,7 @@ mod training;
 
 use std::borrow::Cow;
 
-use epgt_nn::{Activation, FactoredAdam, Mlp, Parameters, TensorShape};
+use epgt_nn::{Activation, FactoredAdam, Kept, Mlp, Parameters, Projections, Remote, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +33,7 @@ use training::Batch;
 /// let mut policy = Parameters::new();
 /// policy.add("weight", 8, 4);
 /// let mut encoder = Encoder::new(&HyperSettings::paper(), policy.shapes(), 0);
-/// let context = TrainingContext { update: 0, progress: 0.0, parameters: &policy };
+/// let context = TrainingContext { update: 0, progress: 0.0, parameters: &policy, remote: None };
 /// assert_eq!(encoder.key(&context).len(), 32);
 /// ```
 #[derive(Clone, Debug)]
@@ -138,8 +138,13 @@ impl Encoder {
             return &self.state.key;
         };
         let mut watch = Watch::start();
-        let sources = sources(context, &self.state.older, self.projection.order());
-        self.projection.project(&self.parameters, sources, &mut self.features);
+        match context.remote {
+            Some(remote) => remote.project(&mut self.features),
+            None => {
+                let sources = sources(context, &self.state.older, self.projection.order());
+                self.projection.project(&self.parameters, sources, &mut self.features);
+            }
+        }
         self.state.standard.learn(&self.features);
         self.state.standard.apply(&mut self.features);
         watch.lap(&mut self.costs.projecting);
@@ -179,13 +184,53 @@ impl Encoder {
 
     /// Ages the gradients: the context's last gradient becomes the one before. Call it once per update, at the end.
     pub fn age(&mut self, context: &TrainingContext<'_>) {
-        if let Some(oldest) = self.state.older.pop() {
+        let mut watch = Watch::start();
+        if self.phi.is_none() {
+            return;
+        }
+        if let Some(remote) = context.remote {
+            remote.age();
+        } else if let Some(oldest) = self.state.older.pop() {
             self.state.older.insert(0, oldest);
-            if self.phi.is_some() {
-                let mut watch = Watch::start();
-                self.state.older[0].copy_from_slice(context.parameters.gradients());
-                watch.lap(&mut self.costs.projecting);
-            }
+            self.state.older[0].copy_from_slice(context.parameters.gradients());
+        }
+        watch.lap(&mut self.costs.projecting);
+    }
+
+    /// Whether it can look at networks where they are: a trained one keeps whole hyper-states here.
+    pub fn looks_from_afar(&self) -> bool {
+        self.kind != EncoderKind::Vae
+    }
+
+    /// Gives its projections, and the gradients that it has kept, to the processor that the networks are on.
+    pub fn send(&self, remote: &mut dyn Remote) {
+        if self.phi.is_none() || !self.looks_from_afar() {
+            return;
+        }
+        let projection = &self.projection;
+        let matrices: Vec<f32> = projection
+            .matrices()
+            .iter()
+            .flat_map(|&matrix| self.parameters.value(matrix).iter().copied())
+            .collect();
+        remote.set_projections(Projections {
+            tensors: &projection.tensors(),
+            sources: projection.order() + 1,
+            dim: self.settings.state_dim,
+            matrices: &matrices,
+        });
+        for (i, older) in self.state.older.iter().enumerate() {
+            remote.write(Kept::Older(i), older);
+        }
+    }
+
+    /// Takes over the gradients that were kept there.
+    pub fn fetch(&mut self, remote: &dyn Remote) {
+        if self.phi.is_none() || !self.looks_from_afar() {
+            return;
+        }
+        for (i, older) in self.state.older.iter_mut().enumerate() {
+            remote.read(Kept::Older(i), older);
         }
     }
 

@@ -27,6 +27,7 @@ mod credit;
 mod decision;
 mod dqn;
 mod encoder;
+mod far;
 mod insight;
 mod lrrl;
 mod memory;

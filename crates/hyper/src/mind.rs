@@ -282,6 +282,14 @@ impl Mind {
         }
     }
 
+    /// The encoder, to give it something.
+    pub fn encoder_mut(&mut self) -> Option<&mut Encoder> {
+        match self {
+            Self::Episodic(encoder, _) | Self::Dqn(encoder, _) => Some(encoder),
+            _ => None,
+        }
+    }
+
     /// What it has cost so far, where its parts take long enough to be timed.
     pub fn costs(&self) -> Option<&Costs> {
         self.encoder().map(Encoder::costs)

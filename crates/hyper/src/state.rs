@@ -83,6 +83,11 @@ impl Projection {
         &self.matrices
     }
 
+    /// Rows and columns of every tensor.
+    pub fn tensors(&self) -> Vec<(usize, usize)> {
+        self.shapes.iter().map(|shape| (shape.rows, shape.cols)).collect()
+    }
+
     /// Writes the features of `sources`: the flat weights, then the flat gradients, latest first.
     pub fn project<'a>(&self, matrices: &Parameters, sources: impl Iterator<Item = &'a [f32]>, features: &mut [f32]) {
         let mut features = features.chunks_exact_mut(self.dim);

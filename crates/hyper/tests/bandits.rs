@@ -40,6 +40,7 @@ fn play(
             update,
             progress: update as f64 / (updates - 1) as f64,
             parameters: &networks,
+            remote: None,
         };
         let values = agent.choose(&context).to_vec();
         let earned = pays(update, &values);

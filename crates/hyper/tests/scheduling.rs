@@ -71,6 +71,7 @@ fn share_of_right_choices(scheduler: Scheduler, settings: HyperSettings, seed: u
             update,
             progress,
             parameters: &situations.networks,
+            remote: None,
         };
         let chosen = agent.choose(&context)[0] as usize;
         let noise = 0.2 * situations.rng.standard_normal() as f32;
@@ -152,6 +153,7 @@ fn factored_values_find_the_best_value_of_each_hyperparameter() {
             update,
             progress: update as f64 / 1999.0,
             parameters: &networks,
+            remote: None,
         };
         let values = agent.choose(&context).to_vec();
         let distance: f64 = values.iter().zip([3.0, 0.0, 2.0]).map(|(a, b)| (a - b).abs()).sum();
@@ -183,6 +185,7 @@ fn play(settings: HyperSettings, scheduler: Scheduler, updates: u64) -> (Vec<f64
             update,
             progress,
             parameters: &situations.networks,
+            remote: None,
         };
         values.push(agent.choose(&context)[0]);
         agent.reward(&earned(update as f32));
@@ -331,7 +334,7 @@ proptest! {
                 twin.restore(agent.save()).unwrap();
             }
             let situation = situations.enter();
-            let context = TrainingContext { update, progress: update as f64 / 59.0, parameters: &situations.networks };
+            let context = TrainingContext { update, progress: update as f64 / 59.0, parameters: &situations.networks, remote: None };
             let values = agent.choose(&context).to_vec();
             prop_assert_eq!(&values, twin.choose(&context));
             let outcome = earned((values[0] as f32 - situation as f32).abs());

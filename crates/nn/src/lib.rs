@@ -34,6 +34,7 @@ mod linear;
 mod mlp;
 mod optim;
 mod params;
+mod remote;
 
 pub use cnn::{Cnn, ConvShape};
 pub use conv::Conv;
@@ -45,3 +46,4 @@ pub use linear::{Activation, Linear};
 pub use mlp::Mlp;
 pub use optim::{Adam, RmsProp, Sgd, clip_gradient_norm};
 pub use params::{Parameters, Tensor, TensorId, TensorShape};
+pub use remote::{AdamStep, Kept, Optimiser, Projections, Remote, RmsPropStep};

@@ -6,7 +6,7 @@
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
-use crate::dot;
+use crate::{AdamStep, Optimiser, Remote, RmsPropStep, dot};
 
 /// Stochastic gradient descent: m = momentum m + g, w = w - lr m.
 ///
@@ -167,11 +167,13 @@ impl Adam {
     /// If the slices are not as long as the state.
     pub fn step(&mut self, values: &mut [f32], gradients: &[f32], learning_rate: f32) {
         check(values, gradients, self.mean.len());
-        self.steps += 1;
-        let correction = |beta: f32| 1.0 - f64::from(beta).powf(self.steps as f64);
-        let step_size = (f64::from(learning_rate) / correction(self.beta1)) as f32;
-        let root_scale = correction(self.beta2).sqrt().recip() as f32;
-        let (beta1, beta2, epsilon) = (self.beta1, self.beta2, self.epsilon);
+        let AdamStep {
+            beta1,
+            beta2,
+            epsilon,
+            step_size,
+            root_scale,
+        } = self.next_step(learning_rate);
         let (rest1, rest2) = (1.0 - beta1, 1.0 - beta2);
         let (mean, square) = (&mut self.mean[..], &mut self.square[..]);
         // The pass is bound by memory traffic (four streams in, three out), so everything is done in one.
@@ -185,6 +187,54 @@ impl Adam {
                 }
             },
         );
+    }
+}
+
+impl Adam {
+    /// Counts a step, and frees it of the means' bias towards 0.
+    fn next_step(&mut self, learning_rate: f32) -> AdamStep {
+        self.steps += 1;
+        let correction = |beta: f32| 1.0 - f64::from(beta).powf(self.steps as f64);
+        AdamStep {
+            beta1: self.beta1,
+            beta2: self.beta2,
+            epsilon: self.epsilon,
+            step_size: (f64::from(learning_rate) / correction(self.beta1)) as f32,
+            root_scale: correction(self.beta2).sqrt().recip() as f32,
+        }
+    }
+}
+
+impl Optimiser for Adam {
+    fn step(&mut self, values: &mut [f32], gradients: &[f32], learning_rate: f32) {
+        self.step(values, gradients, learning_rate);
+    }
+
+    fn step_there(&mut self, remote: &mut dyn Remote, learning_rate: f32) {
+        let step = self.next_step(learning_rate);
+        remote.adam(step);
+    }
+
+    fn moments_mut(&mut self) -> Vec<&mut [f32]> {
+        vec![&mut self.mean, &mut self.square]
+    }
+}
+
+impl Optimiser for RmsProp {
+    fn step(&mut self, values: &mut [f32], gradients: &[f32], learning_rate: f32) {
+        self.step(values, gradients, learning_rate);
+    }
+
+    fn step_there(&mut self, remote: &mut dyn Remote, learning_rate: f32) {
+        remote.rms_prop(RmsPropStep {
+            decay: self.decay,
+            epsilon: self.epsilon,
+            learning_rate,
+        });
+    }
+
+    fn moments_mut(&mut self) -> Vec<&mut [f32]> {
+        vec![&mut self.square]
     }
 }
 

@@ -162,8 +162,7 @@ impl A2c {
             let rates = (learning_rate, share);
             meta.remember(settings, rates, stats.grad_norm, &self.optimiser, work, agent, rollout);
         }
-        let (values, gradients) = agent.params.split_mut();
-        self.optimiser.step(values, gradients, learning_rate as f32);
+        agent.descend(&mut self.optimiser, learning_rate as f32);
         Ok(stats)
     }
 }
@@ -210,7 +209,7 @@ pub(crate) fn evaluate(loss: &Loss, work: &mut Workspace, agent: &mut ActorCriti
     if loss.normalize_advantage {
         update::normalize(&mut rollout.advantages);
     }
-    work.forward(agent, rollout.batch_observations(), &rollout.actions);
+    work.forward_all(agent, rollout.batch_observations(), &rollout.actions);
 }
 
 /// Steps 3 and 4 but for the clipping: leaves the gradient of the loss in `agent.params`.
@@ -223,7 +222,7 @@ pub(crate) fn gradient(
     let (ent_coef, vf_coef) = (loss.ent_coef as f32, loss.vf_coef as f32);
     let policy_loss = losses::policy_gradient(&work.log_probs, &rollout.advantages, &mut work.log_prob_gradient);
     let entropy = losses::entropy_bonus(&work.entropies, ent_coef, &mut work.entropy_gradient);
-    let values = agent.value.output();
+    let values = agent.value_output();
     let value_loss = losses::squared_error(values, &rollout.returns, vf_coef, &mut work.value_gradient);
     let stats = UpdateStats {
         policy_loss: finite("loss/policy", policy_loss)?,

@@ -5,6 +5,7 @@
 //! [`ActorCritic::backward`] with the gradients of both. Whether the networks share hidden layers, and whether actions are squashed
 //! on their way into the environment, is nobody else's business.
 
+use crate::far::Place;
 use crate::squash::Squash;
 use crate::trunk::{Network, Trunk};
 use crate::{ActionDistribution, PolicySettings};
@@ -51,6 +52,8 @@ pub struct ActorCritic {
     /// What the policy's outputs mean.
     pub distribution: ActionDistribution,
     squash: Option<Squash>,
+    /// Where the networks are, where that is not here.
+    pub(crate) place: Place,
     observation_size: usize,
 }
 
@@ -115,6 +118,7 @@ impl ActorCritic {
             log_std,
             distribution,
             squash: settings.squash.then(|| Squash::new(actions)),
+            place: Place::default(),
             observation_size: observation.size(),
         }
     }
@@ -176,8 +180,8 @@ impl ActorCritic {
     ) {
         self.forward(observations, n);
         self.distribution
-            .sample(self.policy.output(), self.log_std(), rng, actions, log_probs);
-        values.copy_from_slice(self.value.output());
+            .sample(self.policy_output(), self.log_std(), rng, actions, log_probs);
+        values.copy_from_slice(self.value_output());
     }
 
     /// What the environment is given for actions as drawn: with `squash`, `middle + half * tanh(drawn)` of the task's bounds, else
@@ -205,9 +209,8 @@ impl ActorCritic {
     /// The likeliest action for each of `n` observations, as the environment is given it: what evaluation and a deployed policy
     /// use. A squashed policy's is the squashed mean.
     pub fn act_greedy<'a>(&mut self, observations: impl Into<Rows<'a>>, n: usize, actions: &mut [f32]) {
-        let features = features(&mut self.trunk, &self.params, observations.into(), n);
-        let outputs = self.policy.forward(&self.params, features, n);
-        self.distribution.mode(outputs, actions);
+        self.forward_policy(observations, n);
+        self.distribution.mode(self.policy_output(), actions);
         if let Some(squash) = &self.squash {
             squash.in_place(actions);
         }
@@ -215,25 +218,44 @@ impl ActorCritic {
 
     /// Values of `n` observations.
     pub fn values_of<'a>(&mut self, observations: impl Into<Rows<'a>>, n: usize, values: &mut [f32]) {
-        let features = features(&mut self.trunk, &self.params, observations.into(), n);
-        values.copy_from_slice(self.value.forward(&self.params, features, n));
+        let observations = observations.into();
+        match &mut self.place.0 {
+            Some(far) => far.look(observations.bytes(), n),
+            None => {
+                let features = features(&mut self.trunk, &self.params, observations, n);
+                self.value.forward(&self.params, features, n);
+            }
+        }
+        values.copy_from_slice(self.value_output());
     }
 
-    /// Runs both networks on a batch; the results are `policy.output()` and `value.output()`.
+    /// Runs both networks on a batch; the results are [`policy_output`](Self::policy_output) and
+    /// [`value_output`](Self::value_output).
     pub fn forward<'a>(&mut self, observations: impl Into<Rows<'a>>, batch: usize) {
-        let features = features(&mut self.trunk, &self.params, observations.into(), batch);
+        let observations = observations.into();
+        if let Some(far) = &mut self.place.0 {
+            return far.look(observations.bytes(), batch);
+        }
+        let features = features(&mut self.trunk, &self.params, observations, batch);
         self.policy.forward(&self.params, features, batch);
         self.value.forward(&self.params, features, batch);
     }
 
-    /// Runs the policy alone on a batch; the result is `policy.output()`.
+    /// Runs the policy on a batch, and the value only where that costs nothing; the result is
+    /// [`policy_output`](Self::policy_output).
     pub fn forward_policy<'a>(&mut self, observations: impl Into<Rows<'a>>, batch: usize) {
+        if self.is_far() {
+            return self.forward(observations, batch);
+        }
         let features = features(&mut self.trunk, &self.params, observations.into(), batch);
         self.policy.forward(&self.params, features, batch);
     }
 
     /// Pushes the gradients of the last forward's outputs back; overwrites every gradient in `params`.
     pub fn backward(&mut self, policy_gradient: &[f32], log_std_gradient: &[f32], value_gradient: &[f32]) {
+        if let Some(far) = &mut self.place.0 {
+            return far.backward(policy_gradient, log_std_gradient, value_gradient);
+        }
         match &mut self.trunk {
             None => {
                 self.policy.backward(&mut self.params, policy_gradient);
@@ -267,6 +289,7 @@ impl ActorCritic {
             ));
         }
         self.params = saved;
+        self.send();
         Ok(())
     }
 }
@@ -297,99 +320,4 @@ fn image_trunk(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn agent(actions: &Space, hidden: Vec<usize>) -> ActorCritic {
-        let settings = PolicySettings {
-            hidden,
-            log_std_init: -1.0,
-            ..Default::default()
-        };
-        ActorCritic::new(&settings, 3, actions, &mut Pcg64::from_seed(7))
-    }
-
-    fn cube(dim: usize) -> Space {
-        Space::Box {
-            low: vec![-1.0; dim],
-            high: vec![1.0; dim],
-        }
-    }
-
-    #[test]
-    fn tensors_are_named_after_their_network_and_layer() {
-        let agent = agent(&cube(2), vec![5]);
-        let shapes: Vec<_> = agent.params.tensors().map(|t| (t.name, t.rows, t.cols)).collect();
-        assert_eq!(
-            shapes,
-            [
-                ("policy.0.weight", 5, 3),
-                ("policy.0.bias", 1, 5),
-                ("policy.1.weight", 2, 5),
-                ("policy.1.bias", 1, 2),
-                ("value.0.weight", 5, 3),
-                ("value.0.bias", 1, 5),
-                ("value.1.weight", 1, 5),
-                ("value.1.bias", 1, 1),
-                ("policy.log_std", 1, 2),
-            ]
-        );
-        assert_eq!(agent.log_std(), [-1.0, -1.0]);
-    }
-
-    #[test]
-    fn the_first_policy_is_near_uniform() {
-        let mut agent = agent(&Space::Discrete(4), vec![16, 16]);
-        agent.forward(&[1.0, -2.0, 3.0], 1);
-        assert!(agent.policy.output().iter().all(|logit| logit.abs() < 0.1));
-    }
-
-    #[test]
-    fn acting_greedily_gives_the_mean_of_a_gaussian_policy() {
-        let mut agent = agent(&cube(2), vec![8]);
-        let mut actions = [0.0; 4];
-        agent.act_greedy(&[0.5; 6], 2, &mut actions);
-        assert_eq!(&actions, agent.policy.output());
-    }
-
-    #[test]
-    fn acting_greedily_gives_the_squashed_mean_where_that_is_asked_for() {
-        let space = Space::Box {
-            low: vec![-0.4, 1.0],
-            high: vec![0.4, 3.0],
-        };
-        let settings = PolicySettings {
-            squash: true,
-            ..Default::default()
-        };
-        let mut agent = ActorCritic::new(&settings, 3, &space, &mut Pcg64::from_seed(7));
-        for x in agent.params.values_mut() {
-            *x *= 3.0;
-        }
-        let mut actions = [0.0; 4];
-        agent.act_greedy(&[0.5, -1.0, 2.0, 0.1, 0.2, 0.3], 2, &mut actions);
-        let means = agent.policy.output().to_vec();
-        for (action, mean) in actions.chunks_exact(2).zip(means.chunks_exact(2)) {
-            assert!((action[0] - 0.4 * mean[0].tanh()).abs() < 1e-6);
-            assert!((action[1] - (2.0 + mean[1].tanh())).abs() < 1e-6);
-        }
-        assert_eq!(
-            agent.for_task(&means),
-            actions,
-            "training maps actions as evaluation does"
-        );
-    }
-
-    #[test]
-    fn parameters_of_another_shape_are_refused_by_name() {
-        let mut narrow = agent(&cube(2), vec![5]);
-        let wide = agent(&cube(2), vec![6]);
-        let error = narrow.restore(wide.params).unwrap_err();
-        assert!(
-            error.contains("policy.0.weight of 6x3 where policy.0.weight of 5x3"),
-            "{error}"
-        );
-        let same = agent(&cube(2), vec![5]);
-        assert_eq!(narrow.restore(same.params), Ok(()));
-    }
-}
+mod tests;

@@ -43,6 +43,7 @@ pub fn collect(
         let log_probs = &mut rollout.log_probs[step.clone()];
         let now = rollout.observations.part(t * row..(t + 1) * row);
         agent.act(now, n, rng, actions, log_probs, &mut rollout.values[step.clone()]);
+        agent.keep(t * n);
         let out = StepRow {
             observations: rollout.observations.part_mut((t + 1) * row..(t + 2) * row),
             rewards: raw_rewards,

@@ -30,6 +30,7 @@ mod acktr;
 mod actor_critic;
 mod collect;
 mod distribution;
+mod far;
 pub mod gae;
 mod hoof;
 mod hyperparameter;

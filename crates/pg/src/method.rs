@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use epgt_nn::{Adam, Kfac, RmsProp};
+use epgt_nn::{Adam, Kfac, Optimiser, Remote, RmsProp};
 use epgt_rng::Pcg64;
 use epgt_settings::{Entry, Settings};
 use serde::{Deserialize, Serialize};
@@ -302,6 +302,24 @@ impl Method {
             }
             Self::Ppo(ppo) => SavedMethod::Ppo(Cow::Borrowed(&ppo.optimiser), ppo.rng.clone()),
             Self::Acktr(acktr, _) => SavedMethod::Acktr(Cow::Borrowed(&acktr.kfac), acktr.rng.clone()),
+        }
+    }
+
+    /// Takes the optimiser's state over from the processor that the networks are on. K-FAC's is always here.
+    pub fn fetch(&mut self, remote: &dyn Remote) {
+        match self {
+            Self::A2c(a2c, _) => a2c.optimiser.fetch(remote),
+            Self::Ppo(ppo) => ppo.optimiser.fetch(remote),
+            Self::Acktr(..) => {}
+        }
+    }
+
+    /// Gives the optimiser's state to the processor that the networks are on.
+    pub fn send(&mut self, remote: &mut dyn Remote) {
+        match self {
+            Self::A2c(a2c, _) => a2c.optimiser.send(remote),
+            Self::Ppo(ppo) => ppo.optimiser.send(remote),
+            Self::Acktr(..) => {}
         }
     }
 

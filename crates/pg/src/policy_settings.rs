@@ -148,7 +148,7 @@ impl PolicySettings {
     }
 
     /// The convolutions of a network on images.
-    pub(crate) fn convs(&self) -> Vec<ConvShape> {
+    pub fn convs(&self) -> Vec<ConvShape> {
         let sizes = self
             .conv_channels
             .iter()

@@ -215,6 +215,8 @@ struct Progress {
 /// The rows of a minibatch, gathered so that the networks see them contiguously.
 #[derive(Clone, Debug, Default)]
 struct Minibatch {
+    rows: Vec<u32>,
+    /// None where the rollout's are kept elsewhere.
     observations: Observations,
     actions: Vec<f32>,
     log_probs: Vec<f32>,
@@ -224,11 +226,15 @@ struct Minibatch {
 }
 
 impl Minibatch {
-    fn gather(&mut self, rollout: &Rollout, rows: &[u32]) {
+    fn gather(&mut self, rollout: &Rollout, rows: &[u32], with_observations: bool) {
         let observation = rollout.batch_observations().len() / rollout.batch_size();
         let action = rollout.actions.len() / rollout.batch_size();
-        self.observations
-            .gather(rollout.batch_observations(), observation, rows);
+        self.rows.clear();
+        self.rows.extend_from_slice(rows);
+        if with_observations {
+            self.observations
+                .gather(rollout.batch_observations(), observation, rows);
+        }
         gather_rows(&rollout.actions, action, rows, &mut self.actions);
         let numbers = [
             (&rollout.log_probs, &mut self.log_probs),
@@ -310,7 +316,7 @@ impl Ppo {
         }
         let rows = &self.order[phase.position..];
         let rows = &rows[..settings.batch_size.min(rows.len())];
-        self.minibatch.gather(rollout, rows);
+        self.minibatch.gather(rollout, rows, !agent.is_far());
         phase.position += rows.len();
 
         if !self.descend(agent, phase.steps)? {
@@ -335,7 +341,7 @@ impl Ppo {
         if settings.normalize_advantage {
             update::normalize(&mut batch.advantages);
         }
-        work.forward(agent, batch.observations.all(), &batch.actions);
+        work.forward(agent, batch.observations.all(), &batch.rows, &batch.actions);
 
         let clip_share = settings.clip_schedule.share(self.remaining);
         let clip_range = (settings.clip_range * clip_share) as f32;
@@ -349,7 +355,7 @@ impl Ppo {
             &mut work.log_prob_gradient,
         );
         let entropy = losses::entropy_bonus(&work.entropies, ent_coef, &mut work.entropy_gradient);
-        let (values, gradient) = (agent.value.output(), &mut work.value_gradient);
+        let (values, gradient) = (agent.value_output(), &mut work.value_gradient);
         let value_loss = match clip_range_vf > 0.0 {
             true => {
                 losses::clipped_squared_error(values, &batch.values, &batch.returns, clip_range_vf, vf_coef, gradient)
@@ -376,8 +382,7 @@ impl Ppo {
         let learning_rate = self.learning_rate() as f32;
         self.optimiser.beta1 = self.settings.adam_beta1 as f32;
         self.optimiser.beta2 = self.settings.adam_beta2 as f32;
-        let (values, gradients) = agent.params.split_mut();
-        self.optimiser.step(values, gradients, learning_rate);
+        agent.descend(&mut self.optimiser, learning_rate);
         self.stats.take_in(&stats, steps_before);
         Ok(true)
     }

@@ -3,7 +3,6 @@
 use std::fmt;
 
 use epgt_envs::Rows;
-use epgt_nn::clip_gradient_norm;
 use serde::Serialize;
 
 use crate::ActorCritic;
@@ -120,12 +119,24 @@ pub(crate) struct Workspace {
     pub value_gradient: Vec<f32>,
     policy_gradient: Vec<f32>,
     log_std_gradient: Vec<f32>,
+    /// 0, 1, 2, ...: the rows of a whole rollout.
+    all: Vec<u32>,
 }
 
 impl Workspace {
-    /// Runs the networks on a batch; fills `log_probs` of the actions and `entropies`.
-    pub fn forward(&mut self, agent: &mut ActorCritic, observations: Rows<'_>, actions: &[f32]) {
+    /// Runs the networks on the whole rollout; fills `log_probs` of the actions and `entropies`.
+    pub fn forward_all(&mut self, agent: &mut ActorCritic, observations: Rows<'_>, actions: &[f32]) {
         let batch = actions.len() / agent.distribution.action_size();
+        let mut all = std::mem::take(&mut self.all);
+        all.clear();
+        all.extend(0..batch as u32);
+        self.forward(agent, observations, &all, actions);
+        self.all = all;
+    }
+
+    /// Runs the networks on some rows of the rollout, whose observations these are; fills `log_probs` of the actions and `entropies`.
+    pub fn forward(&mut self, agent: &mut ActorCritic, observations: Rows<'_>, rows: &[u32], actions: &[f32]) {
+        let batch = rows.len();
         for buffer in [
             &mut self.log_probs,
             &mut self.entropies,
@@ -137,9 +148,9 @@ impl Workspace {
         }
         self.policy_gradient.resize(batch * agent.distribution.outputs(), 0.0);
         self.log_std_gradient.resize(agent.distribution.log_std_size(), 0.0);
-        agent.forward(observations, batch);
+        agent.look_again(observations, rows);
         agent.distribution.evaluate(
-            agent.policy.output(),
+            agent.policy_output(),
             agent.log_std(),
             actions,
             &mut self.log_probs,
@@ -147,10 +158,11 @@ impl Workspace {
         );
     }
 
-    /// Pushes the three gradients back into `agent.params`, or names the first tensor whose gradient is not finite.
+    /// Pushes the three gradients back into the agent's, or names the first tensor whose gradient is not finite. Where the networks
+    /// are elsewhere, [`clip`] looks at that.
     pub fn backward(&mut self, agent: &mut ActorCritic, actions: &[f32]) -> Result<(), NotFinite> {
         agent.distribution.backward(
-            (agent.policy.output(), agent.log_std()),
+            (agent.policy_output(), agent.log_std()),
             actions,
             &self.log_prob_gradient,
             &self.entropy_gradient,
@@ -158,18 +170,29 @@ impl Workspace {
             &mut self.log_std_gradient,
         );
         agent.backward(&self.policy_gradient, &self.log_std_gradient, &self.value_gradient);
-        match agent.params.first_not_finite_gradient() {
-            None => Ok(()),
-            Some(tensor) => Err(NotFinite {
-                place: format!("gradient of {tensor}"),
-            }),
+        match agent.is_far() {
+            true => Ok(()),
+            false => finite_gradient(agent),
         }
+    }
+}
+
+/// Names the first tensor whose gradient is not finite, if there is one.
+fn finite_gradient(agent: &mut ActorCritic) -> Result<(), NotFinite> {
+    match agent.first_not_finite_gradient() {
+        None => Ok(()),
+        Some(tensor) => Err(NotFinite {
+            place: format!("gradient of {tensor}"),
+        }),
     }
 }
 
 /// Clips the whole gradient; returns its norm before.
 pub(crate) fn clip(agent: &mut ActorCritic, max_norm: f64) -> Result<f32, NotFinite> {
-    let norm = clip_gradient_norm(agent.params.gradients_mut(), max_norm as f32);
+    let norm = agent.clip(max_norm as f32);
+    if agent.is_far() && !norm.is_finite() {
+        finite_gradient(agent)?;
+    }
     finite("gradient norm", norm)
 }
 

@@ -91,6 +91,7 @@ fn context(update: u64, parameters: &Parameters) -> TrainingContext<'_> {
         update,
         progress: 0.0,
         parameters,
+        remote: None,
     }
 }
 

@@ -8,6 +8,7 @@ pub mod artifact;
 mod best;
 mod config;
 mod defaults;
+mod device;
 mod directory;
 mod env_args;
 mod evaluate;
@@ -34,7 +35,7 @@ pub use outcome::{HyperSeconds, PopulationResult, Progress, RunEnd, RunError, Ru
 pub use policy_file::Policy;
 pub use remembered::{Remembered, remembered};
 pub use run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT, Run};
-pub use settings::{Assignment, Preset, RunSettings};
+pub use settings::{Assignment, Device, Preset, RunSettings};
 pub use trainer::{Counters, SavedTrainer, TrainError, Trainer};
 pub use training::Training;
 pub use watch::watch;

@@ -257,11 +257,9 @@ impl Run {
         Ok(evaluation)
     }
 
-    fn keep_as_best(&self) -> Result<(), RunError> {
-        Ok(artifact::write_atomically(
-            self.directory.join(BEST_POLICY),
-            &self.policy_bytes()?,
-        )?)
+    fn keep_as_best(&mut self) -> Result<(), RunError> {
+        let policy = self.policy_bytes()?;
+        Ok(artifact::write_atomically(self.directory.join(BEST_POLICY), &policy)?)
     }
 
     /// Writes the latest policy and the checkpoint; returns the policy's hash.
@@ -281,7 +279,9 @@ impl Run {
         Ok(artifact::sha256_hex(&policy))
     }
 
-    fn policy_bytes(&self) -> Result<Vec<u8>, RunError> {
+    /// The policy as a file; everything of the trainer is here afterwards.
+    fn policy_bytes(&mut self) -> Result<Vec<u8>, RunError> {
+        self.trainer.fetch().map_err(|error| self.stopped_by(&error))?;
         let (run, trainer) = (&self.config.run, &self.trainer);
         let settings = &self.config.policy;
         let normalizes = run.normalize_observations;

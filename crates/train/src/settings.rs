@@ -16,6 +16,18 @@ choice! {
     }
 }
 
+choice! {
+    /// The processor that the networks are on.
+    pub enum Device {
+        /// A GPU where there is one and the networks suit it, else the CPU.
+        Auto = "auto",
+        /// The CPU.
+        Cpu = "cpu",
+        /// An NVIDIA GPU.
+        Cuda = "cuda",
+    }
+}
+
 settings! {
     /// Settings of the run itself.
     pub struct RunSettings {
@@ -53,6 +65,11 @@ settings! {
         pub best_by: BestBy = BestBy::Evaluation;
         /// Episodes for which the best policy is played once training is over (result.json: best_checkpoint); 0 is none.
         pub final_episodes: usize = 0;
+        /// The processor that the networks are on: cpu, cuda (an NVIDIA GPU; image policies with A2C or PPO), or auto (cuda where it
+        /// can be used). The last digits of results differ between processors.
+        pub device: Device = Device::Auto;
+        /// Whether a GPU may round the factors of matrix products to TF32 (10 bits of mantissa), which is faster.
+        pub tf32: bool = false;
         /// Environment steps between two checkpoints; auto is a tenth of the run but at least a second, 0 is only at the end.
         pub checkpoint_interval: Option<u64> = None;
     }

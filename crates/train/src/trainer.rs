@@ -18,7 +18,7 @@ use epgt_pg::{ActorCritic, Method, NotFinite, Phase, Rollout, Rule, SavedMethod,
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use crate::Config;
+use crate::{Config, device};
 
 /// Episodes over which the training score is averaged.
 const SCORE_WINDOW: usize = 100;
@@ -28,6 +28,8 @@ const SCORE_WINDOW: usize = 100;
 pub enum TrainError {
     /// The environment failed or gave something that is not a number.
     Environment(EnvError),
+    /// The processor that the networks are on failed.
+    Device(String),
     /// A loss or gradient was not finite.
     Diverged(NotFinite),
     /// The hyper-agent's own training was not finite.
@@ -39,6 +41,7 @@ impl fmt::Display for TrainError {
         match self {
             Self::Environment(error) => write!(f, "{error}"),
             Self::Diverged(error) => write!(f, "{error}"),
+            Self::Device(sentence) => f.write_str(sentence),
             Self::HyperAgentDiverged(sentence) => f.write_str(sentence),
         }
     }
@@ -153,6 +156,7 @@ impl Trainer {
         let (observation, action) = (RowShape::from(envs.observation_space()), envs.action_space().clone());
         let mut init = Pcg64::for_purpose(run.seed, "initialisation", 0);
         let policy = ActorCritic::new(&config.policy, observation, &action, &mut init);
+        let remote = device::open(config, observation, &policy)?;
         let gamma = config.method.gamma();
         let normalizes = (run.normalize_observations, run.normalize_rewards && !run.sign_rewards);
         let mut normalizer = Normalizer::new(observation.numbers(), run.n_envs, normalizes.0, normalizes.1, gamma);
@@ -191,6 +195,9 @@ impl Trainer {
             policy,
         };
         trainer.apply_hyper_action();
+        if let Some(remote) = remote {
+            trainer.move_to(remote);
+        }
         Ok(trainer)
     }
 
@@ -215,16 +222,22 @@ impl Trainer {
             &mut self.policy,
             &mut self.rng,
         )?;
+        self.check_device()?;
         self.count_episodes();
         self.hyper.reward(&self.outcome());
 
         let remaining = 1.0 - self.counters.steps as f64 / self.steps as f64;
         self.method.set_remaining(remaining);
         loop {
+            let from_afar = self.hyper.looks_from_afar();
+            if !from_afar {
+                self.policy.fetch();
+            }
             let context = TrainingContext {
                 update: self.counters.updates,
                 progress: self.progress(),
                 parameters: &self.policy.params,
+                remote: self.policy.remote().filter(|_| from_afar),
             };
             self.hyper.choose(&context);
             self.apply_hyper_action();
@@ -237,6 +250,7 @@ impl Trainer {
                     .adopt(self.scheduled.iter().map(|&index| self.method.get(index)));
             }
             self.counters.updates += 1;
+            self.check_device()?;
             if phase == Phase::Over {
                 break;
             }
@@ -336,6 +350,7 @@ impl Trainer {
         }
         self.rng = saved.rng;
         self.counters = saved.counters.into_owned();
+        self.send();
         Ok(())
     }
 }

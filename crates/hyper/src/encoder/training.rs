@@ -167,6 +167,7 @@ mod tests {
                 update,
                 progress: 0.0,
                 parameters: &networks,
+                remote: None,
             };
             encoder.key(&context);
             encoder.remember(&context, true);
@@ -255,6 +256,7 @@ mod tests {
             update: 20,
             progress: 0.5,
             parameters: &networks,
+            remote: None,
         };
         assert!(encoder.key(&context).iter().all(|x| x.abs() <= 1.0));
     }
@@ -270,6 +272,7 @@ mod tests {
             update: 20,
             progress: 0.25,
             parameters: &networks,
+            remote: None,
         };
         assert_eq!(encoder.key(&context), [0.25]);
     }

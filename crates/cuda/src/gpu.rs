@@ -1,0 +1,258 @@
+//! An agent's networks on a GPU, as [`epgt_nn::Remote`] says it.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use cudarc::driver::CudaSlice;
+use epgt_nn::{AdamStep, Kept, Projections, Remote, RmsPropStep};
+
+use crate::device::told;
+use crate::network::ImageNet;
+use crate::optim::{self, Norm};
+use crate::projector::Projector;
+use crate::{Device, NetShape};
+
+/// The image network with its optimiser's state, on the first GPU of the machine.
+///
+/// ```
+/// use epgt_cuda::{Gpu, NetShape};
+/// use epgt_nn::{Kept, Remote};
+/// // Without a GPU there is one sentence.
+/// match Gpu::open(NetShape::paper(6), false) {
+///     Ok(mut gpu) => {
+///         gpu.write(Kept::Weights, &vec![0.0; 866_439]);
+///         gpu.look(&vec![0; 2 * 4 * 84 * 84], 2);
+///         let mut logits = [1.0; 12];
+///         gpu.outputs(0, &mut logits);
+///         assert_eq!((logits, gpu.fault()), ([0.0; 12], None));
+///     }
+///     Err(sentence) => assert!(sentence.contains("--device cpu"), "{sentence}"),
+/// }
+/// ```
+pub struct Gpu {
+    device: Device,
+    net: ImageNet,
+    image_size: usize,
+    /// The images of the last look, and the rollout's.
+    passing: CudaSlice<u8>,
+    kept: CudaSlice<u8>,
+    /// Images of the last look.
+    looked: usize,
+    /// 0, 1, 2, ...
+    rows: Vec<u32>,
+    moments: [CudaSlice<f32>; 2],
+    norm: RefCell<Norm>,
+    projector: RefCell<Option<Projector>>,
+    fault: RefCell<Option<String>>,
+}
+
+impl fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gpu").field("name", &self.device.name()).finish_non_exhaustive()
+    }
+}
+
+impl Gpu {
+    /// The network on the first GPU of the machine, its weights zeros, or one sentence about what is missing. With `tf32`, matrix
+    /// products may round their factors to TF32 (10 bits of mantissa), which is faster.
+    pub fn open(shape: NetShape, tf32: bool) -> Result<Self, String> {
+        shape.check()?;
+        let device = Device::find()?;
+        device.allow_tf32(tf32)?;
+        let net = ImageNet::new(&device, shape.clone())?;
+        let zeros = || device.stream.alloc_zeros(shape.parameters()).map_err(told);
+        Ok(Self {
+            moments: [zeros()?, zeros()?],
+            norm: RefCell::new(Norm::new(&device)?),
+            passing: device.stream.alloc_zeros(0).map_err(told)?,
+            kept: device.stream.alloc_zeros(0).map_err(told)?,
+            image_size: shape.image_size(),
+            looked: 0,
+            rows: Vec::new(),
+            projector: RefCell::new(None),
+            fault: RefCell::new(None),
+            net,
+            device,
+        })
+    }
+
+    /// Waits until all that was asked for is done.
+    pub fn wait(&self) {
+        self.attempt(|| self.device.wait());
+    }
+
+    /// Does something unless something has failed before; remembers its failure.
+    fn attempt(&self, what: impl FnOnce() -> Result<(), String>) {
+        if self.fault.borrow().is_none() {
+            self.note(what());
+        }
+    }
+
+    /// [`attempt`](Self::attempt) for what changes something.
+    fn attempt_mut(&mut self, what: impl FnOnce(&mut Self) -> Result<(), String>) {
+        if self.fault.borrow().is_none() {
+            let done = what(self);
+            self.note(done);
+        }
+    }
+
+    fn note(&self, done: Result<(), String>) {
+        if let Err(error) = done {
+            let sentence = format!("the GPU failed: {error}; resume the run, there or with --device cpu");
+            *self.fault.borrow_mut() = Some(sentence);
+        }
+    }
+
+    /// What is kept under a name; the projections' own gradients are in their cell.
+    fn own(&self, what: Kept) -> Option<&CudaSlice<f32>> {
+        match what {
+            Kept::Weights => Some(&self.net.weights),
+            Kept::Gradient => Some(&self.net.gradient),
+            Kept::Moment(i) => self.moments.get(i),
+            Kept::Older(_) => None,
+        }
+    }
+}
+
+/// Room for `bytes` bytes that keeps what was there.
+fn grow(device: &Device, room: &mut CudaSlice<u8>, bytes: usize) -> Result<(), String> {
+    if bytes > room.len() {
+        let mut wider = device.stream.alloc_zeros(bytes.max(2 * room.len())).map_err(told)?;
+        if room.len() > 0 {
+            let mut start = wider.slice_mut(..room.len());
+            device.stream.memcpy_dtod(room, &mut start).map_err(told)?;
+        }
+        *room = wider;
+    }
+    Ok(())
+}
+
+impl Remote for Gpu {
+    fn name(&self) -> String {
+        self.device.name().to_string()
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.fault.borrow().clone()
+    }
+
+    fn look(&mut self, images: &[u8], batch: usize) {
+        assert_eq!(images.len(), batch * self.image_size, "so many images");
+        self.attempt_mut(|gpu| {
+            grow(&gpu.device, &mut gpu.passing, images.len())?;
+            let mut place = gpu.passing.slice_mut(..images.len());
+            gpu.device.stream.memcpy_htod(images, &mut place).map_err(told)?;
+            gpu.looked = batch;
+            gpu.rows.extend(gpu.rows.len() as u32..batch as u32);
+            gpu.net.forward(&gpu.device, &gpu.passing, &gpu.rows[..batch])
+        });
+    }
+
+    fn keep(&mut self, first: usize) {
+        self.attempt_mut(|gpu| {
+            let (first, bytes) = (first * gpu.image_size, gpu.looked * gpu.image_size);
+            grow(&gpu.device, &mut gpu.kept, first + bytes)?;
+            let from = gpu.passing.slice(..bytes);
+            let mut place = gpu.kept.slice_mut(first..first + bytes);
+            gpu.device.stream.memcpy_dtod(&from, &mut place).map_err(told)
+        });
+    }
+
+    fn look_again(&mut self, rows: &[u32]) {
+        self.attempt_mut(|gpu| gpu.net.forward(&gpu.device, &gpu.kept, rows));
+    }
+
+    fn outputs(&self, head: usize, out: &mut [f32]) {
+        out.fill(0.0);
+        self.attempt(|| self.net.read(&self.device, head, out));
+    }
+
+    fn backward(&mut self, heads: &[&[f32]], rest: &[f32]) {
+        self.attempt_mut(|gpu| gpu.net.backward(&gpu.device, heads, rest));
+    }
+
+    fn clip(&mut self, max_norm: f32) -> f32 {
+        let mut norm = 0.0;
+        self.attempt_mut(|gpu| {
+            let measure = gpu.norm.get_mut();
+            norm = measure.clip(&gpu.device, &mut gpu.net.gradient, max_norm)?;
+            Ok(())
+        });
+        norm
+    }
+
+    fn adam(&mut self, step: AdamStep) {
+        self.attempt_mut(|gpu| optim::adam(&gpu.device, &mut gpu.net, &mut gpu.moments, step));
+    }
+
+    fn rms_prop(&mut self, step: RmsPropStep) {
+        self.attempt_mut(|gpu| optim::rms_prop(&gpu.device, &mut gpu.net, &mut gpu.moments[0], step));
+    }
+
+    fn set_projections(&mut self, projections: Projections<'_>) {
+        self.attempt_mut(|gpu| {
+            *gpu.projector.get_mut() = Some(Projector::new(&gpu.device, projections)?);
+            Ok(())
+        });
+    }
+
+    fn project(&self, features: &mut [f32]) {
+        features.fill(0.0);
+        self.attempt(|| match &mut *self.projector.borrow_mut() {
+            Some(projector) => projector.project(&self.device, &self.net.weights, &self.net.gradient, features),
+            None => Ok(()),
+        });
+    }
+
+    fn age(&self) {
+        self.attempt(|| match &mut *self.projector.borrow_mut() {
+            Some(projector) => projector.age(&self.device, &self.net.gradient),
+            None => Ok(()),
+        });
+    }
+
+    fn norms(&self) -> (f32, f32) {
+        let mut norms = (0.0, 0.0);
+        self.attempt(|| {
+            let mut norm = self.norm.borrow_mut();
+            norms.0 = norm.of(&self.device, &self.net.weights)?;
+            norms.1 = norm.of(&self.device, &self.net.gradient)?;
+            Ok(())
+        });
+        norms
+    }
+
+    fn read(&self, what: Kept, out: &mut [f32]) {
+        self.attempt(|| {
+            let projector = self.projector.borrow();
+            let older = |i: usize| projector.as_ref().and_then(|projector| projector.older.get(i));
+            let from = match what {
+                Kept::Older(i) => older(i),
+                what => self.own(what),
+            };
+            if let Some(from) = from {
+                assert_eq!(from.len(), out.len(), "a number for every weight");
+                self.device.stream.memcpy_dtoh(from, out).map_err(told)?;
+            }
+            self.device.wait()
+        });
+    }
+
+    fn write(&mut self, what: Kept, values: &[f32]) {
+        self.attempt_mut(|gpu| {
+            let into = match what {
+                Kept::Weights => Some(&mut gpu.net.weights),
+                Kept::Gradient => Some(&mut gpu.net.gradient),
+                Kept::Moment(i) => gpu.moments.get_mut(i),
+                Kept::Older(i) => gpu.projector.get_mut().as_mut().and_then(|own| own.older.get_mut(i)),
+            };
+            match into {
+                Some(into) => {
+                    assert_eq!(into.len(), values.len(), "a number for every weight");
+                    gpu.device.stream.memcpy_htod(values, into).map_err(told)
+                }
+                None => Ok(()),
+            }
+        });
+    }
+}
