@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use epgt_train::{Assignment, Config, Run, RunEnd, RunError, RunResult, Training};
+use epgt_settings::Value;
+use epgt_train::{Assignment, Config, Device, Run, RunEnd, RunError, RunResult, Training};
 
 use crate::Done;
 use crate::args::TrainArgs;
@@ -107,6 +108,7 @@ fn assignments(args: &TrainArgs) -> Result<Vec<Assignment>, String> {
         ("preset", &args.preset),
         ("steps", &args.steps),
         ("n_envs", &args.n_envs),
+        ("device", &args.device),
         ("seed", &args.seed.map(|seed| seed.to_string())),
     ];
     for (key, value) in flags {
@@ -164,11 +166,12 @@ fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
     for job in jobs.iter().filter(|job| job.config.is_some() && !args.force) {
         Run::refuse_taken(&job.directory).map_err(|RunError(sentence)| sentence)?;
     }
+    let device = args.device.as_deref().map(Device::parse).transpose()?;
     let mut runs = Vec::new();
     for job in &jobs {
         let run = match &job.config {
             Some(config) => Training::create(config.clone(), &job.directory, args.force),
-            None => Training::resume(&job.directory),
+            None => Training::resume(&job.directory, device),
         };
         let mut run = run.map_err(|RunError(sentence)| sentence)?;
         let task = &run.config().run.task;
@@ -186,9 +189,13 @@ fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
         Some(run) => run.config().clone(),
         None => return Err("there is nothing to train".to_string()),
     };
+    let device = lock(&runs[0]).as_ref().and_then(Training::device);
     let names: Vec<String> = jobs.iter().map(|job| job.directory.display().to_string()).collect();
     let display = Mutex::new(Display::new(args.quiet, &names, &config));
     lock(&display).announce(&config);
+    if let Some(device) = device.filter(|_| !args.quiet) {
+        output::note(&format!("The networks are on an {device}."));
+    }
     let ends: Vec<Mutex<Option<Result<RunEnd, RunError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     parallel::in_turn(threads, jobs.len(), &stop, |i| {
         if let Some(mut run) = lock(&runs[i]).take() {

@@ -29,7 +29,7 @@ use crate::lock::lock;
 use crate::logs::{LogLengths, Logs};
 use crate::outcome::{Progress, RunEnd, RunError, RunResult};
 use crate::trainer::{SavedTrainer, TrainError, Trainer};
-use crate::{Config, Evaluation, directory, evaluate, policy_file, usage};
+use crate::{Config, Device, Evaluation, directory, evaluate, policy_file, usage};
 
 /// File names in a run directory.
 pub const CONFIG: &str = "config.toml";
@@ -124,7 +124,13 @@ impl Run {
 
     /// Goes on from the last checkpoint of a run, or from its start if it was stopped before the first.
     pub fn resume(directory: &Path) -> Result<Self, RunError> {
-        let (config, config_text) = directory::read_config(directory)?;
+        Self::resume_on(directory, None)
+    }
+
+    /// [`resume`](Self::resume) with the networks on this processor instead of the configured one; a checkpoint is the same on all.
+    pub fn resume_on(directory: &Path, device: Option<Device>) -> Result<Self, RunError> {
+        let (mut config, config_text) = directory::read_config(directory)?;
+        config.run.device = device.unwrap_or(config.run.device);
         let lock = lock(directory)?;
         if !directory::has_checkpoint(directory)? {
             return Self::begin(config, directory, lock);
@@ -168,6 +174,11 @@ impl Run {
     pub fn use_threads(&mut self, threads: usize) {
         self.trainer.use_threads(threads);
         self.cpu_clock = usage::process_cpu_seconds;
+    }
+
+    /// What the processor of the networks calls itself, where it is not this one.
+    pub fn device(&self) -> Option<String> {
+        self.trainer.device()
     }
 
     /// The resolved configuration.

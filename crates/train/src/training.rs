@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use crate::directory::read_config;
 use crate::outcome::{Progress, RunEnd, RunError};
 use crate::population::PopulationRun;
-use crate::{Config, Run};
+use crate::{Config, Device, Run};
 
 /// What a configuration's scheduler asks for, with one face.
 ///
@@ -37,11 +37,19 @@ impl Training {
         }
     }
 
-    /// Goes on from the last checkpoint; see [`Run::resume`].
-    pub fn resume(directory: &Path) -> Result<Self, RunError> {
+    /// Goes on from the last checkpoint, with the networks on this processor where one is named; see [`Run::resume_on`].
+    pub fn resume(directory: &Path, device: Option<Device>) -> Result<Self, RunError> {
         match read_config(directory)?.0.run.scheduler.is_population() {
             true => PopulationRun::resume(directory).map(Self::population),
-            false => Run::resume(directory).map(Self::single),
+            false => Run::resume_on(directory, device).map(Self::single),
+        }
+    }
+
+    /// What the processor of the networks calls itself, where it is not this one.
+    pub fn device(&self) -> Option<String> {
+        match self {
+            Self::Single(run) => run.device(),
+            Self::Population(_) => None,
         }
     }
 

@@ -199,7 +199,7 @@ fn a_population_that_is_stopped_again_and_again_goes_on_to_the_same_end() {
             let end = training.train(&AtomicBool::new(true), &mut |_| {}).unwrap();
             assert!(matches!(end, RunEnd::Interrupted { .. }), "{end:?}");
             drop(training);
-            training = Training::resume(&parted).unwrap();
+            training = Training::resume(&parted, None).unwrap();
         }
         let result = finish(training);
         assert_eq!(result.policy_sha256, expected.policy_sha256, "{scheduler}");

@@ -176,7 +176,7 @@ fn take(cell: &Cell) -> Result<Training, Box<End>> {
     for _ in 0..LOOKS {
         let begun = cell.has_begun();
         let run = match begun {
-            true => Training::resume(&cell.directory),
+            true => Training::resume(&cell.directory, None),
             false => Training::create(cell.config.clone(), &cell.directory, false),
         };
         // Looked at after the lock was taken or refused: whoever had it before may have finished.
