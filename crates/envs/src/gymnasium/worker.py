@@ -25,8 +25,8 @@ class Refused(Exception):
 
 
 def follow(lifeline):
-    """Has the kernel kill this process when the program ends, however it ends and whatever runs here then."""
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    """Has the kernel kill this process group when the program ends, however it ends and whatever runs here then."""
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpid())
     fcntl.fcntl(lifeline, getattr(fcntl, "F_SETSIG", 10), signal.SIGKILL)
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
     if select.select([lifeline], [], [], 0)[0]:
@@ -79,6 +79,8 @@ class Leaf:
         found = observation if type(observation) is np.ndarray else np.asarray(observation)
         if found.shape != shape:
             raise Refused(f"returned {self.name or 'an observation'} of shape {found.shape}, but its space says {shape}")
+        if found.dtype.kind not in "fiub":
+            raise Refused(f"returned {self.name or 'an observation'} of type {found.dtype}, but numbers are needed")
         return found
 
 
@@ -219,7 +221,7 @@ class Singles:
         for i, env in enumerate(self.envs):
             self.now = i
             observation, reward, terminated, truncated, _ = env.step(actions[i])
-            outcomes.append((reward, terminated, truncated))
+            outcomes.append((float(reward), terminated, truncated))
             if terminated or truncated or cuts[i]:
                 for leaf in leaves:
                     leaf.write(arrays.final_observations, i, observation)
