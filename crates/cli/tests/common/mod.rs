@@ -53,6 +53,15 @@ impl Place {
     }
 }
 
+/// Whether EPGT_PYTHON names a Python interpreter, which then has Gymnasium; says so where it does not.
+pub fn has_gymnasium() -> bool {
+    let named = std::env::var_os("EPGT_PYTHON").is_some_and(|name| !name.is_empty());
+    if !named {
+        eprintln!("skipped: EPGT_PYTHON names no Python with Gymnasium");
+    }
+    named
+}
+
 /// How the program ended and what it said.
 #[derive(Debug)]
 pub struct Ended {
