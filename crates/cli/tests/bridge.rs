@@ -4,43 +4,36 @@
 
 mod common;
 
-use std::collections::BTreeSet;
-use std::process::Stdio;
-use std::time::{Duration, Instant};
+use common::{Place, has_gymnasium};
 
-use common::Place;
+/// What stands between two marks of the README.
+fn of_the_readme(from: &str, to: &str) -> &'static str {
+    let page = include_str!("../../../README.md");
+    let (_, rest) = page.split_once(from).unwrap();
+    rest.split_once(to).unwrap().0
+}
 
-/// A place with the environment of the documentation, and one that fails when told to.
+/// A place with the environment of the README, and one that fails when told to.
 fn place() -> Option<Place> {
-    if std::env::var_os("EPGT_PYTHON").is_none_or(|name| name.is_empty()) {
-        eprintln!("skipped: EPGT_PYTHON names no Python with Gymnasium");
+    if !has_gymnasium() {
         return None;
     }
     let place = Place::new();
-    let page = include_str!("../../../docs/bridge.md");
-    let code = page
-        .split("```python\n")
-        .nth(1)
-        .and_then(|rest| rest.split("```").next())
-        .unwrap();
+    let code = of_the_readme("```python\n", "```");
     assert!(code.lines().count() <= 30);
     place.write("corridor.py", code);
     place.write(
         "failing.py",
-        "import os, time, gymnasium\n\
+        "import gymnasium\n\
          from corridor import Corridor\n\
          print('what is printed while it is imported')\n\
          class Failing(Corridor):\n\
-         \x20   def __init__(self, fault, at):\n\
+         \x20   def __init__(self, at):\n\
          \x20       super().__init__()\n\
-         \x20       self.fault, self.left = fault, at\n\
-         \x20       open('pids', 'a').write(f'{os.getpid()}\\n')\n\
+         \x20       self.left = at\n\
          \x20   def step(self, action):\n\
          \x20       self.left -= 1\n\
-         \x20       if self.left == 0 and self.fault == 'hang':\n\
-         \x20           open('hanging', 'w').write('now')\n\
-         \x20           time.sleep(1000)\n\
-         \x20       if self.left == 0 and self.fault == 'raise':\n\
+         \x20       if self.left == 0:\n\
          \x20           raise RuntimeError('no more')\n\
          \x20       return super().step(action)\n\
          gymnasium.register('Failing-v0', Failing)\n",
@@ -59,32 +52,21 @@ const SHORT: [&str; 8] = [
     "--out",
 ];
 
-fn shared_memory() -> BTreeSet<String> {
-    let files = std::fs::read_dir("/dev/shm").into_iter().flatten().flatten();
-    files
-        .map(|file| file.file_name().to_string_lossy().into_owned())
-        .collect()
-}
-
-/// The workers that an environment of the place ran in, and whether each still lives.
-fn none_lives(place: &Place) {
-    let pids = std::fs::read_to_string(place.path("pids")).unwrap();
-    assert!(!pids.is_empty());
-    let begun = Instant::now();
-    for pid in pids.lines() {
-        let stat = format!("/proc/{pid}/cmdline");
-        while std::fs::read_to_string(&stat).is_ok_and(|command| command.contains("\0-u\0-\0")) {
-            assert!(
-                begun.elapsed() < Duration::from_secs(5),
-                "the worker {pid} has outlived the program"
-            );
-            std::thread::sleep(Duration::from_millis(5));
-        }
-    }
+#[test]
+fn the_command_of_the_readme_trains_its_environment() {
+    let Some(place) = place() else { return };
+    let command = of_the_readme("\nepgt train gym:corridor:Corridor", "\n");
+    let mut arguments = vec!["train", "gym:corridor:Corridor"];
+    arguments.extend(command.split_whitespace());
+    arguments.extend(["--steps", "2048", "--quiet", "--json", "--out", "run"]);
+    let ended = place.run(&arguments);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let result: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(result["steps"].as_u64().unwrap() >= 2048, "{result}");
 }
 
 #[test]
-fn the_environment_of_the_documentation_trains_twice_to_the_same_policy_and_is_evaluated() {
+fn the_environment_of_the_readme_trains_twice_to_the_same_policy_and_is_evaluated() {
     let Some(place) = place() else { return };
     let train = |out: &str| {
         let mut arguments = vec![
@@ -122,16 +104,7 @@ fn the_environment_of_the_documentation_trains_twice_to_the_same_policy_and_is_e
 #[test]
 fn a_task_is_described_with_its_options() {
     let Some(place) = place() else { return };
-    let ended = place.run(&[
-        "tasks",
-        "gym:Failing-v0",
-        "--import",
-        "failing",
-        "--env-arg",
-        "fault=no",
-        "--env-arg",
-        "at=0",
-    ]);
+    let ended = place.run(&["tasks", "gym:Failing-v0", "--import", "failing", "--env-arg", "at=0"]);
     assert!(ended.stdout.contains("observation[0]     0   1"), "{ended:?}");
     assert!(ended.stdout.contains("choice 1"), "{ended:?}");
     let without = place.run(&["tasks", "gym:Failing-v0"]);
@@ -142,16 +115,8 @@ fn a_task_is_described_with_its_options() {
 #[test]
 fn an_exception_stops_the_run_with_its_traceback_and_an_intact_checkpoint() {
     let Some(place) = place() else { return };
-    let before = shared_memory();
     let mut arguments = vec!["train", "gym:Failing-v0", "--import", "failing", "--steps", "10000"];
-    arguments.extend([
-        "--env-arg",
-        "fault=raise",
-        "--env-arg",
-        "at=300",
-        "--set",
-        "checkpoint_interval=256",
-    ]);
+    arguments.extend(["--env-arg", "at=300", "--set", "checkpoint_interval=256"]);
     arguments.extend(SHORT);
     arguments.push("run");
     let ended = place.run(&arguments);
@@ -173,8 +138,6 @@ fn an_exception_stops_the_run_with_its_traceback_and_an_intact_checkpoint() {
         "{ended:?}"
     );
     assert_eq!(ended.stdout, "");
-    none_lives(&place);
-    assert_eq!(shared_memory(), before);
 
     // The checkpoint is whole: training goes on from it, with environments that begin anew, until they fail again.
     let resumed = place.run(&["train", "--resume", "run", "--quiet"]);
@@ -185,73 +148,6 @@ fn an_exception_stops_the_run_with_its_traceback_and_an_intact_checkpoint() {
         "{resumed:?}"
     );
     assert!(resumed.stderr.contains("stopped after 2048 steps"), "{resumed:?}");
-    none_lives(&place);
-}
-
-#[test]
-fn no_worker_outlives_a_program_that_is_killed() {
-    let Some(place) = place() else { return };
-    let before = shared_memory();
-    for round in 0..4u64 {
-        let hangs = round % 2 == 0;
-        let _ = std::fs::remove_file(place.path("hanging"));
-        let _ = std::fs::remove_file(place.path("pids"));
-        let at = if hangs { "at=40" } else { "at=-1" };
-        let mut arguments = vec![
-            "train",
-            "gym:Failing-v0",
-            "--import",
-            "failing",
-            "--steps",
-            "1e9",
-            "--force",
-        ];
-        arguments.extend(["--env-arg", "fault=hang", "--env-arg", at]);
-        arguments.extend(SHORT);
-        let out = format!("run{round}");
-        arguments.push(&out);
-        let mut program = place.command(&arguments).stderr(Stdio::null()).spawn().unwrap();
-        let metrics = if hangs {
-            place.path("hanging")
-        } else {
-            place.path(&format!("{out}/metrics.csv"))
-        };
-        let begun = Instant::now();
-        while !metrics.exists() {
-            assert!(begun.elapsed() < Duration::from_secs(30), "it did not come so far");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        std::thread::sleep(Duration::from_millis(20 * round));
-        program.kill().unwrap();
-        program.wait().unwrap();
-        none_lives(&place);
-    }
-    assert_eq!(shared_memory(), before);
-}
-
-#[test]
-fn a_worker_that_hangs_is_given_up_after_its_time() {
-    let Some(place) = place() else { return };
-    let mut arguments = vec![
-        "train",
-        "gym:failing:Failing",
-        "--steps",
-        "10000",
-        "--env-arg",
-        "bridge_timeout=1",
-    ];
-    arguments.extend(["--env-arg", "fault=hang", "--env-arg", "at=10"]);
-    arguments.extend(SHORT);
-    arguments.push("run");
-    let ended = place.run(&arguments);
-    assert_eq!(ended.code, Some(1));
-    assert!(
-        ended
-            .stderr
-            .contains("the worker of gym:failing:Failing did not answer within 1 seconds"),
-        "{ended:?}"
-    );
-    none_lives(&place);
 }
 
 #[test]
