@@ -16,7 +16,7 @@ use epgt_rng::Pcg64;
 use epgt_train::{CHECKPOINT, artifact};
 
 /// Every kind of failure, as `failing.py` knows it, and the sentence it comes to; COPY and STEP stand for numbers.
-const KINDS: [(&str, &str); 17] = [
+const KINDS: [(&str, &str); 18] = [
     ("make", "environment raised RuntimeError while it was made: no more"),
     ("reset", "environment COPY raised RuntimeError "),
     ("step", "environment COPY raised RuntimeError in step STEP: no more"),
@@ -49,12 +49,15 @@ const KINDS: [(&str, &str); 17] = [
     ),
     (PROGRAM_KILLED, ""),
     (PROGRAM_KILLED_BESIDE, ""),
+    (PROGRAM_KILLED_BETWEEN, ""),
 ];
 const WORKER_KILLED: &str = "worker killed";
 /// At any moment from its start on.
 const PROGRAM_KILLED: &str = "program killed";
 /// While an environment does not answer.
 const PROGRAM_KILLED_BESIDE: &str = "program killed beside a hanging worker";
+/// In the moment in which the worker that describes the task has ended, but not what it has started.
+const PROGRAM_KILLED_BETWEEN: &str = "program killed between workers";
 
 const COPIES: u64 = 4;
 /// Steps of each copy between two checkpoints, and in the whole run.
@@ -99,7 +102,7 @@ impl Case {
         let place = Place::new();
         place.write("failing.py", include_str!("failing.py"));
         let fault = match (self.kind, self.at % 2) {
-            (WORKER_KILLED | PROGRAM_KILLED, _) => "slow",
+            (WORKER_KILLED | PROGRAM_KILLED | PROGRAM_KILLED_BETWEEN, _) => "slow",
             (PROGRAM_KILLED_BESIDE, 0) => "sleep",
             (PROGRAM_KILLED_BESIDE, _) => "busy",
             (kind, _) => kind,
@@ -129,12 +132,17 @@ impl Case {
                 program.kill().unwrap();
             }
             PROGRAM_KILLED_BESIDE => {
-                wait_for_training(&place);
+                wait_for_copy(&place, COPIES);
                 std::thread::sleep(self.delay);
                 program.kill().unwrap();
             }
+            PROGRAM_KILLED_BETWEEN => {
+                let stat = format!("/proc/{}/stat", wait_for_copy(&place, 1));
+                while fs::read_to_string(&stat).is_ok_and(|text| !text.contains(") Z ")) {}
+                program.kill().unwrap();
+            }
             WORKER_KILLED => {
-                let worker = wait_for_training(&place);
+                let worker = wait_for_copy(&place, COPIES);
                 std::thread::sleep(self.delay);
                 let killed = Command::new("kill").args(["-9", &worker]).status();
                 assert!(killed.unwrap().success());
@@ -187,13 +195,13 @@ impl Case {
     }
 }
 
-/// The worker that trains, once it has made all of its environments; the one before it only describes them.
-fn wait_for_training(place: &Place) -> String {
+/// The first worker that has made so many environments; the one that describes the task makes 1, and the one that trains all.
+fn wait_for_copy(place: &Place, copy: u64) -> String {
     let begun = Instant::now();
     loop {
         let pids = fs::read_to_string(place.path("pids")).unwrap_or_default();
-        let last = pids.lines().find_map(|line| line.strip_suffix(&format!(" {COPIES}")));
-        if let Some(pid) = last {
+        let found = pids.lines().find_map(|line| line.strip_suffix(&format!(" {copy}")));
+        if let Some(pid) = found {
             return pid.to_string();
         }
         assert!(begun.elapsed() < Duration::from_secs(60), "it did not come so far");

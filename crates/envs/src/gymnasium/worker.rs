@@ -1,7 +1,7 @@
 //! The worker process: how it is started, waited for and ended, and what is told when it fails.
 //!
-//! It never outlives the program: the kernel kills it when the pipe that only this process holds open is closed. What it prints
-//! is kept for the error, where it can help.
+//! It never outlives the program: the kernel kills it, and what it has started, when the pipe that only this process holds open is
+//! closed. What it prints is kept for the error, where it can help.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -64,6 +64,10 @@ pub(super) struct Worker {
     ended: bool,
     /// Closed when this process ends, however it ends.
     _lifeline: std::io::PipeWriter,
+    /// Its other end: the worker's wish to be killed lasts as long as that is open somewhere, and what the worker has started may
+    /// outlive it. Linux closes the files of a process that ends in the reverse order of their descriptors, and so this one after
+    /// the lifeline, which was made after it.
+    _wish: std::io::PipeReader,
 }
 
 impl Worker {
@@ -122,6 +126,7 @@ impl Worker {
             label: label.to_string(),
             ended: false,
             _lifeline: held,
+            _wish: lifeline,
         })
     }
 
