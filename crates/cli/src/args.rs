@@ -79,7 +79,7 @@ pub struct TrainArgs {
     /// Environments that are stepped together
     #[arg(long, value_name = "N")]
     pub n_envs: Option<String>,
-    /// The processor of the networks: cpu, cuda (an NVIDIA GPU, for image policies with a2c or ppo), auto [default: auto]; a run can
+    /// The processor of the networks: cpu, cuda (an NVIDIA GPU, for image policies), auto [default: auto]; a run can
     /// be resumed on another
     #[arg(long, value_name = "NAME")]
     pub device: Option<String>,

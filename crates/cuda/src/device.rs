@@ -27,12 +27,19 @@ pub(crate) struct Kernels {
     pub add_bias: CudaFunction,
     pub rectifier_slope: CudaFunction,
     pub column_sums: CudaFunction,
-    pub sum_of_squares: CudaFunction,
+    pub sum_of_products: CudaFunction,
     pub norm_of_sums: CudaFunction,
     pub clip: CudaFunction,
     pub adam: CudaFunction,
     pub rms_prop: CudaFunction,
     pub project: CudaFunction,
+    pub border: CudaFunction,
+    pub join: CudaFunction,
+    pub go: CudaFunction,
+    pub divide: CudaFunction,
+    pub blend: CudaFunction,
+    pub widen: CudaFunction,
+    pub narrow: CudaFunction,
 }
 
 impl Device {
@@ -83,12 +90,19 @@ impl Device {
                 add_bias: function("add_bias")?,
                 rectifier_slope: function("rectifier_slope")?,
                 column_sums: function("column_sums")?,
-                sum_of_squares: function("sum_of_squares")?,
+                sum_of_products: function("sum_of_products")?,
                 norm_of_sums: function("norm_of_sums")?,
                 clip: function("clip")?,
                 adam: function("adam")?,
                 rms_prop: function("rms_prop")?,
                 project: function("project")?,
+                border: function("border")?,
+                join: function("join")?,
+                go: function("go")?,
+                divide: function("divide")?,
+                blend: function("blend")?,
+                widen: function("widen")?,
+                narrow: function("narrow")?,
             },
         })
     }
@@ -158,6 +172,47 @@ impl Device {
         let config = config(false, true, [inputs, outputs, rows], [inputs, outputs, inputs]);
         // SAFETY: the callers' buffers hold at least the matrices of `sizes`.
         unsafe { self.blas.gemm(config, a, delta, out) }.map_err(told)
+    }
+
+    /// moment `[width, width]`, stored with `stride` numbers from row to row, = keep moment + scale rows^T rows, where `rows` are
+    /// `[count, width]`.
+    pub(crate) fn follow(
+        &self,
+        (moment, stride): (&mut impl DevicePtrMut<f32>, usize),
+        (rows, count, width): (&impl DevicePtr<f32>, usize, usize),
+        keep: f32,
+        scale: f32,
+    ) -> Result<(), String> {
+        let mut config = config(false, true, [width, width, count], [width, width, stride]);
+        (config.alpha, config.beta) = (scale, keep);
+        // SAFETY: the callers' buffers hold at least these matrices.
+        unsafe { self.blas.gemm(config, rows, rows, moment) }.map_err(told)
+    }
+
+    /// out `[m, n]` = q `[m, m]` (or its transpose) times a `[m, n]`.
+    pub(crate) fn turn_rows(
+        &self,
+        (q, transposed): (&impl DevicePtr<f32>, bool),
+        a: &impl DevicePtr<f32>,
+        [m, n]: [usize; 2],
+        out: &mut impl DevicePtrMut<f32>,
+    ) -> Result<(), String> {
+        let config = config(false, transposed, [n, m, m], [n, m, n]);
+        // SAFETY: the callers' buffers hold at least these matrices.
+        unsafe { self.blas.gemm(config, a, q, out) }.map_err(told)
+    }
+
+    /// out `[m, n]` = a `[m, n]` times q `[n, n]` (or its transpose).
+    pub(crate) fn turn_columns(
+        &self,
+        a: &impl DevicePtr<f32>,
+        (q, transposed): (&impl DevicePtr<f32>, bool),
+        [m, n]: [usize; 2],
+        out: &mut impl DevicePtrMut<f32>,
+    ) -> Result<(), String> {
+        let config = config(transposed, false, [n, m, n], [n, n, n]);
+        // SAFETY: the callers' buffers hold at least these matrices.
+        unsafe { self.blas.gemm(config, q, a, out) }.map_err(told)
     }
 }
 

@@ -6,6 +6,7 @@ use std::fmt;
 use cudarc::driver::CudaSlice;
 use epgt_nn::{AdamStep, Kept, Projections, Remote, RmsPropStep};
 
+use crate::curvature::Curvature;
 use crate::device::told;
 use crate::network::ImageNet;
 use crate::optim::{self, Norm};
@@ -41,6 +42,7 @@ pub struct Gpu {
     /// 0, 1, 2, ...
     rows: Vec<u32>,
     moments: [CudaSlice<f32>; 2],
+    curvature: Option<Curvature>,
     norm: RefCell<Norm>,
     projector: RefCell<Option<Projector>>,
     fault: RefCell<Option<String>>,
@@ -63,6 +65,7 @@ impl Gpu {
         let zeros = || device.stream.alloc_zeros(shape.parameters()).map_err(told);
         Ok(Self {
             moments: [zeros()?, zeros()?],
+            curvature: None,
             norm: RefCell::new(Norm::new(&device)?),
             passing: device.stream.alloc_zeros(0).map_err(told)?,
             kept: device.stream.alloc_zeros(0).map_err(told)?,
@@ -74,6 +77,12 @@ impl Gpu {
             net,
             device,
         })
+    }
+
+    /// Makes room for K-FAC's matrices.
+    pub fn start_kfac(&mut self) -> Result<(), String> {
+        self.curvature = Some(Curvature::new(&self.device, &self.net)?);
+        Ok(())
     }
 
     /// Waits until all that was asked for is done.
@@ -110,6 +119,7 @@ impl Gpu {
             Kept::Gradient => Some(&self.net.gradient),
             Kept::Moment(i) => self.moments.get(i),
             Kept::Older(_) => None,
+            what => self.curvature.as_ref()?.part(what),
         }
     }
 }
@@ -189,6 +199,49 @@ impl Remote for Gpu {
         self.attempt_mut(|gpu| optim::rms_prop(&gpu.device, &mut gpu.net, &mut gpu.moments[0], step));
     }
 
+    fn backward_observed(&mut self, heads: &[&[f32]], rest: &[f32], new: f32) {
+        self.attempt_mut(|gpu| {
+            let Self {
+                device, net, curvature, ..
+            } = gpu;
+            let curvature = curvature.as_mut().ok_or("K-FAC was not started")?;
+            let examples = net.batch;
+            net.backward_shown(device, heads, rest, &mut |layer, inputs, deltas, rows| {
+                curvature.see(device, layer, (inputs, deltas, rows), examples, new)
+            })?;
+            net.look_back(device)
+        });
+    }
+
+    fn decompose(&mut self) -> bool {
+        let mut done = true;
+        self.attempt_mut(|gpu| {
+            if let Some(curvature) = &mut gpu.curvature {
+                done = curvature.decompose(&gpu.device)?;
+            }
+            Ok(())
+        });
+        done
+    }
+
+    fn precondition(&mut self, damping: f32, of_rest: f32) -> f32 {
+        let mut slope = 0.0;
+        self.attempt_mut(|gpu| {
+            if let Some(curvature) = &mut gpu.curvature {
+                slope = curvature.precondition(&gpu.device, &gpu.net, damping, of_rest)?;
+            }
+            Ok(())
+        });
+        slope
+    }
+
+    fn advance(&mut self, momentum: f32, share: f32) {
+        self.attempt_mut(|gpu| match &mut gpu.curvature {
+            Some(curvature) => curvature.advance(&gpu.device, &mut gpu.net, momentum, share),
+            None => Ok(()),
+        });
+    }
+
     fn set_projections(&mut self, projections: Projections<'_>) {
         self.attempt_mut(|gpu| {
             *gpu.projector.get_mut() = Some(Projector::new(&gpu.device, projections)?);
@@ -231,7 +284,7 @@ impl Remote for Gpu {
                 what => self.own(what),
             };
             if let Some(from) = from {
-                assert_eq!(from.len(), out.len(), "a number for every weight");
+                assert_eq!(from.len(), out.len(), "a number for each that is kept");
                 self.device.stream.memcpy_dtoh(from, out).map_err(told)?;
             }
             self.device.wait()
@@ -245,10 +298,11 @@ impl Remote for Gpu {
                 Kept::Gradient => Some(&mut gpu.net.gradient),
                 Kept::Moment(i) => gpu.moments.get_mut(i),
                 Kept::Older(i) => gpu.projector.get_mut().as_mut().and_then(|own| own.older.get_mut(i)),
+                what => gpu.curvature.as_mut().and_then(|own| own.part_mut(what)),
             };
             match into {
                 Some(into) => {
-                    assert_eq!(into.len(), values.len(), "a number for every weight");
+                    assert_eq!(into.len(), values.len(), "a number for each that is kept");
                     gpu.device.stream.memcpy_htod(values, into).map_err(told)
                 }
                 None => Ok(()),

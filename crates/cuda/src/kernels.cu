@@ -104,11 +104,11 @@ extern "C" __global__ void column_sums(const float *matrix, float *partial, int 
     }
 }
 
-// Sums of squares by blocks of 256 threads.
-extern "C" __global__ void sum_of_squares(const float *numbers, float *partial, long count) {
+// Sums of products of two arrays by blocks of 256 threads.
+extern "C" __global__ void sum_of_products(const float *a, const float *b, float *partial, long count) {
     __shared__ float sums[256];
     float sum = 0;
-    EACH(i, count) sum += numbers[i] * numbers[i];
+    EACH(i, count) sum += a[i] * b[i];
     sums[threadIdx.x] = sum;
     for (int half = 128; half > 0; half /= 2) {
         __syncthreads();
@@ -168,4 +168,48 @@ extern "C" __global__ void project(const float *source, const int *rows, const f
         if (threadIdx.x == 0) features[(long)blockIdx.x * dim + k] = sums[0];
         __syncthreads();
     }
+}
+
+// The last row and column of a moment [n, n] of rows with a 1 appended, given the sums of their columns and how many there are.
+extern "C" __global__ void border(float *moment, const float *sums, float keep, float scale, float rows, int n) {
+    EACH(i, n) {
+        float sum = i < n - 1 ? sums[i] : rows;
+        moment[i * n + n - 1] = moment[(n - 1L) * n + i] = keep * moment[i * n + n - 1] + scale * sum;
+    }
+}
+
+// out [m, n] = weight [m, n - 1] beside bias [m].
+extern "C" __global__ void join(const float *weight, const float *bias, float *out, int n, long count) {
+    EACH(i, count) {
+        long row = i / n, column = i % n;
+        out[i] = column < n - 1 ? weight[row * (n - 1) + column] : bias[row];
+    }
+}
+
+// weight [m, n - 1] and bias [m] go against step [m, n].
+extern "C" __global__ void go(float *weight, float *bias, const float *step, int n, long count) {
+    EACH(i, count) {
+        long row = i / n, column = i % n;
+        float *place = column < n - 1 ? weight + row * (n - 1) + column : bias + row;
+        *place -= step[i];
+    }
+}
+
+// out = in / (s_row t_column + damping).
+extern "C" __global__ void divide(const float *in, const float *s, const float *t, float damping, float *out, int n, long count) {
+    EACH(i, count) out[i] = in[i] / (s[i / n] * t[i % n] + damping);
+}
+
+// out = a out + b in.
+extern "C" __global__ void blend(float *out, const float *in, float a, float b, long count) {
+    EACH(i, count) out[i] = (a == 0 ? 0 : a * out[i]) + b * in[i];
+}
+
+extern "C" __global__ void widen(const float *in, double *out, long count) {
+    EACH(i, count) out[i] = in[i];
+}
+
+// Back from double precision; what must not be negative is at least 0.
+extern "C" __global__ void narrow(const double *in, float *out, int positive, long count) {
+    EACH(i, count) out[i] = positive && in[i] < 0 ? 0 : (float)in[i];
 }

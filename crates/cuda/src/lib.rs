@@ -14,6 +14,7 @@
 //! }
 //! ```
 
+mod curvature;
 mod device;
 mod gpu;
 mod network;

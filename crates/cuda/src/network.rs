@@ -7,16 +7,16 @@ use crate::shape::{Tensors, Window};
 use crate::{Device, NetShape};
 
 /// Blocks of rows whose columns are summed side by side.
-const ROW_BLOCKS: usize = 256;
+pub(crate) const ROW_BLOCKS: usize = 256;
 
 /// The network: weights and gradients as one flat array each, and buffers for the largest batch seen.
 pub(crate) struct ImageNet {
     shape: NetShape,
     windows: Vec<Window>,
-    tensors: Vec<Tensors>,
+    pub(crate) tensors: Vec<Tensors>,
     pub(crate) weights: CudaSlice<f32>,
     pub(crate) gradient: CudaSlice<f32>,
-    batch: usize,
+    pub(crate) batch: usize,
     room: Room,
 }
 
@@ -142,6 +142,27 @@ impl ImageNet {
     /// # Panics
     /// If a gradient does not fit the last forward pass.
     pub fn backward(&mut self, device: &Device, output_gradients: &[&[f32]], rest: &[f32]) -> Result<(), String> {
+        self.backward_shown(device, output_gradients, rest, &mut |_, _, _, _| Ok(()))
+    }
+
+    /// Makes the patches of the last batch again, for another backward pass: each takes them for its own.
+    pub fn look_back(&mut self, device: &Device) -> Result<(), String> {
+        let room = &mut self.room;
+        for i in 1..self.windows.len() {
+            look_at_numbers(device, &room.outputs[i - 1], self.windows[i], self.batch, &mut room.patches[i])?;
+        }
+        Ok(())
+    }
+
+    /// [`backward`](Self::backward), showing the rows of every layer's inputs and of the gradients of its outputs before rectifying,
+    /// with their number.
+    pub fn backward_shown(
+        &mut self,
+        device: &Device,
+        output_gradients: &[&[f32]],
+        rest: &[f32],
+        show: &mut dyn FnMut(usize, &CudaSlice<f32>, &CudaSlice<f32>, usize) -> Result<(), String>,
+    ) -> Result<(), String> {
         assert_eq!(rest.len(), self.shape.rest, "a gradient for every other weight");
         if !rest.is_empty() {
             let first = self.gradient.len() - rest.len();
@@ -166,6 +187,7 @@ impl ImageNet {
                 &mut self.gradient,
                 tensors,
             )?;
+            show(dense + 1 + i, &room.dense, delta, batch)?;
             let weight = self.weights.slice(tensors.weight.clone());
             device.delta_times_weight(sizes, delta, &weight, i > 0, &mut room.dense_delta)?;
         }
@@ -183,6 +205,7 @@ impl ImageNet {
             gradient,
             tensors,
         )?;
+        show(dense, &room.outputs[last], &room.dense_delta, batch)?;
         let weight = self.weights.slice(tensors.weight.clone());
         device.delta_times_weight(of_dense, &room.dense_delta, &weight, false, &mut room.deltas[last])?;
         rectify(
@@ -205,6 +228,7 @@ impl ImageNet {
                 gradient,
                 tensors,
             )?;
+            show(i, &room.patches[i], &room.deltas[i], of_conv.rows)?;
             if i == 0 {
                 break;
             }
@@ -354,20 +378,20 @@ fn weight_gradient(
     let blocks = sizes.rows.div_ceil(64).clamp(1, ROW_BLOCKS);
     sum_columns(
         device,
-        delta,
+        &delta.as_view(),
         sizes.rows,
         sizes.outputs,
         blocks,
         &mut partial.as_view_mut(),
     )?;
     let mut of_bias = gradient.slice_mut(tensors.bias.clone());
-    sum_columns(device, &*partial, blocks, sizes.outputs, 1, &mut of_bias)
+    sum_columns(device, &partial.as_view(), blocks, sizes.outputs, 1, &mut of_bias)
 }
 
 /// Sums of the columns of `[rows, width]`, by blocks of rows.
-fn sum_columns(
+pub(crate) fn sum_columns(
     device: &Device,
-    matrix: &CudaSlice<f32>,
+    matrix: &CudaView<'_, f32>,
     rows: usize,
     width: usize,
     blocks: usize,

@@ -1,14 +1,14 @@
 //! Clipping and the optimisers' steps, where weights, gradient and running means are.
 
-use cudarc::driver::{CudaSlice, LaunchConfig, PushKernelArg};
+use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, LaunchConfig, PushKernelArg};
 use epgt_nn::{AdamStep, RmsPropStep};
 
 use crate::Device;
 use crate::device::{over, told};
 use crate::network::ImageNet;
 
-/// Blocks that add up squares.
-const BLOCKS: usize = 256;
+/// Blocks that add up products.
+pub(crate) const BLOCKS: usize = 256;
 
 /// The norm of an array, found on the GPU.
 pub(crate) struct Norm {
@@ -42,15 +42,9 @@ impl Norm {
     }
 
     fn measure(&mut self, device: &Device, numbers: &CudaSlice<f32>) -> Result<(), String> {
-        let (count, blocks) = (numbers.len() as i64, BLOCKS as i32);
-        let launch = LaunchConfig {
-            grid_dim: (BLOCKS as u32, 1, 1),
-            ..over(BLOCKS)
-        };
-        let mut call = device.stream.launch_builder(&device.kernels.sum_of_squares);
-        call.arg(numbers).arg(&mut self.partial).arg(&count);
-        // SAFETY: the kernel reads `count` numbers and writes one sum per block.
-        unsafe { call.launch(launch) }.map_err(told)?;
+        let blocks = BLOCKS as i32;
+        let all = numbers.as_view();
+        sum_products(device, &all, &all, numbers.len(), &mut self.partial.as_view_mut())?;
         let one = LaunchConfig {
             grid_dim: (1, 1, 1),
             block_dim: (1, 1, 1),
@@ -69,6 +63,26 @@ impl Norm {
         device.wait()?;
         Ok(norm[0])
     }
+}
+
+/// Sums of the products of two arrays, by blocks.
+pub(crate) fn sum_products(
+    device: &Device,
+    a: &CudaView<'_, f32>,
+    b: &CudaView<'_, f32>,
+    count: usize,
+    partial: &mut CudaViewMut<'_, f32>,
+) -> Result<(), String> {
+    let long = count as i64;
+    let launch = LaunchConfig {
+        grid_dim: (BLOCKS as u32, 1, 1),
+        ..over(BLOCKS)
+    };
+    let mut call = device.stream.launch_builder(&device.kernels.sum_of_products);
+    call.arg(a).arg(b).arg(partial).arg(&long);
+    // SAFETY: the kernel reads `count` numbers of both and writes one sum per block.
+    unsafe { call.launch(launch) }.map_err(told)?;
+    Ok(())
 }
 
 /// A step of Adam, as `epgt_nn::Adam` has it.

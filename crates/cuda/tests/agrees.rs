@@ -1,7 +1,8 @@
 //! The GPU's passes beside the same sums written out in double precision. Without a GPU there is only the sentence to check.
 
 use epgt_cuda::{ConvShape, Gpu, NetShape};
-use epgt_nn::{Adam, Kept, Optimiser, Projections, Remote, RmsProp};
+use epgt_nn::{Activation, Adam, Cnn, Kept, Kfac, Mlp, Optimiser, Parameters, Projections, Remote, RmsProp};
+use epgt_rng::Pcg64;
 
 /// Numbers from 0 to 1 that are the same every time.
 fn numbers(seed: u64) -> impl FnMut() -> f64 {
@@ -341,4 +342,87 @@ fn a_network_that_the_kernels_cannot_work_on_is_refused() {
     let mut shape = NetShape::paper(6);
     shape.convs[1].outputs = 3;
     assert!(Gpu::open(shape, false).unwrap_err().contains("multiple of four"));
+}
+
+#[test]
+fn kfac_steps_as_it_does_on_the_cpu() {
+    let plain = plain(true);
+    let Some(mut gpu) = on_gpu(&plain) else { return };
+    gpu.start_kfac().unwrap();
+    // The same network on the CPU.
+    let mut params = Parameters::new();
+    let convs: Vec<epgt_nn::ConvShape> = plain
+        .shape
+        .convs
+        .iter()
+        .map(|conv| epgt_nn::ConvShape {
+            outputs: conv.outputs,
+            kernel: conv.kernel,
+            stride: conv.stride,
+        })
+        .collect();
+    let mut rng = Pcg64::from_seed(1);
+    let mut trunk = Cnn::uniform(
+        &mut params,
+        "trunk",
+        plain.shape.image,
+        &convs,
+        &[20],
+        Activation::Relu,
+        &mut rng,
+    );
+    let mut head = |name: &str, outputs: usize| {
+        let (inner, outer) = (Activation::Tanh, Activation::Identity);
+        Mlp::uniform(&mut params, name, &[20, outputs], inner, outer, &mut rng)
+    };
+    let mut heads = [head("policy", 5), head("value", 1)];
+    let mut kfac = Kfac::new();
+    trunk.convs().iter().for_each(|conv| _ = kfac.add_conv(conv));
+    let dense = trunk.dense().layers().iter();
+    dense
+        .chain(heads.iter().flat_map(Mlp::layers))
+        .for_each(|layer| _ = kfac.add_linear(layer));
+    (kfac.step_size, kfac.kl_clip, kfac.inverse_interval) = (0.3, 0.01, 2);
+    let mut there = kfac.clone();
+    gpu.write(Kept::Weights, params.values());
+    there.send(&mut gpu);
+
+    let mut random = numbers(3);
+    for step in 0..5 {
+        let rows = [step, (step + 1) % 6, (step + 3) % 6];
+        let images = images_at(&plain, &rows);
+        gpu.look(&images, 3);
+        for sampled in [true, false] {
+            let gradients = [5, 1].map(|n| (0..3 * n).map(|_| random() as f32 - 0.5).collect::<Vec<f32>>());
+            let features = trunk.forward(&params, &images, 3);
+            let mut flow = vec![0.0; features.len()];
+            for (head, gradient) in heads.iter_mut().zip(&gradients) {
+                head.forward(&params, trunk.output(), 3);
+                let back = head.backward_to_input(&mut params, gradient);
+                flow.iter_mut().zip(back).for_each(|(sum, x)| *sum += x);
+            }
+            trunk.backward(&mut params, &flow);
+            let there_too = [&gradients[0][..], &gradients[1]];
+            if sampled {
+                let mut next = kfac.observe_cnn(0, &trunk);
+                for layer in heads.iter().flat_map(Mlp::layers) {
+                    kfac.observe_rows(next, layer.input(), layer.delta(), layer.batch());
+                    next += 1;
+                }
+                there.observe_there(&mut gpu, &there_too, &[]);
+            } else {
+                gpu.backward(&there_too, &[]);
+            }
+        }
+        let (ours, theirs) = (there.step_there(&mut gpu).unwrap(), kfac.step(&mut params).unwrap());
+        assert!((ours.scale / theirs.scale - 1.0).abs() < 1e-3, "{ours:?} beside {theirs:?}");
+        let weights: Vec<f64> = params.values().iter().map(|&w| f64::from(w)).collect();
+        let ours = kept(&gpu, Kept::Weights, weights.len());
+        let apart = ours.iter().zip(&weights).map(|(&a, &b)| (f64::from(a) - b).abs());
+        let apart = apart.fold(0.0, f64::max);
+        assert!(apart < 1e-4, "step {step}: weights are up to {apart} apart");
+    }
+    // A copy of its state goes on alike.
+    there.fetch(&gpu);
+    assert_eq!(gpu.fault(), None);
 }

@@ -23,6 +23,7 @@
 //! outputs mean.
 
 mod block;
+mod there;
 
 use std::fmt;
 
@@ -290,13 +291,9 @@ impl Kfac {
             self.decompose()?;
         }
         let slope = self.precondition(params);
-        if !slope.is_finite() {
-            return Err(KfacError::Direction);
-        }
-        let limit = (2.0 * self.kl_clip / slope).sqrt();
-        let scale = self.step_size.min(limit);
+        let step = self.within_region(slope)?;
         let direction = &self.scratch.direction[..self.velocity.len()];
-        let (momentum, share) = (self.momentum, (1.0 - self.momentum) * scale);
+        let (momentum, share) = (self.momentum, (1.0 - self.momentum) * step.scale);
         let velocity = &mut self.velocity[..];
         Arch::new().dispatch(
             #[inline(always)]
@@ -308,6 +305,16 @@ impl Kfac {
         );
         self.apply(params);
         self.age = self.age.map(|age| age + 1);
+        Ok(step)
+    }
+
+    /// The step that the trust region allows, given V.U.
+    fn within_region(&self, slope: f32) -> Result<KfacStep, KfacError> {
+        if !slope.is_finite() {
+            return Err(KfacError::Direction);
+        }
+        let limit = (2.0 * self.kl_clip / slope).sqrt();
+        let scale = self.step_size.min(limit);
         Ok(KfacStep {
             scale,
             kl: 0.5 * scale * scale * slope,

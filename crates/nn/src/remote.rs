@@ -5,7 +5,7 @@
 
 use std::fmt::Debug;
 
-/// Something that is kept on the other processor, one number for every weight.
+/// Something that is kept on the other processor; where nothing else is said, one number for every weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
     /// The weights.
@@ -16,6 +16,28 @@ pub enum Kept {
     Moment(usize),
     /// The gradient of an update before the last, latest first.
     Older(usize),
+    /// The last step of K-FAC.
+    Velocity,
+    /// A part of the curvature of a layer: of its inputs, or else of its outputs.
+    Curvature {
+        /// The layer's number.
+        layer: usize,
+        /// Whether it is the inputs'.
+        of_inputs: bool,
+        /// Which part.
+        part: CurvaturePart,
+    },
+}
+
+/// Parts of a Kronecker factor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CurvaturePart {
+    /// The running second moment.
+    Moment,
+    /// Its eigenvalues at the last decomposition.
+    Values,
+    /// Its eigenvectors then, one after another.
+    Vectors,
 }
 
 /// What one step of Adam needs besides the gradient.
@@ -93,6 +115,19 @@ pub trait Remote: Send + Debug {
 
     /// A step of RMSprop.
     fn rms_prop(&mut self, step: RmsPropStep);
+
+    /// [`backward`](Self::backward), and K-FAC's moments become `1 - new` of themselves and `new` of what this pass shows.
+    fn backward_observed(&mut self, heads: &[&[f32]], rest: &[f32], new: f32);
+
+    /// Decomposes K-FAC's moments; says whether that was possible.
+    fn decompose(&mut self) -> bool;
+
+    /// Makes the natural gradient, where the weights that no layer has have the Fisher `of_rest`; returns its product with the
+    /// gradient.
+    fn precondition(&mut self, damping: f32, of_rest: f32) -> f32;
+
+    /// K-FAC's last step becomes `momentum` of itself and `share` of the natural gradient, and the weights go along it.
+    fn advance(&mut self, momentum: f32, share: f32);
 
     /// Sets the projections, and how many gradients are kept.
     fn set_projections(&mut self, projections: Projections<'_>);

@@ -226,7 +226,7 @@ impl Acktr {
         self.kfac.damping = self.settings.damping as f32;
         self.kfac.momentum = self.settings.momentum as f32;
         self.kfac.inverse_interval = self.settings.inverse_interval as u32;
-        let step = self.kfac.step(&mut agent.params);
+        let step = agent.descend_naturally(&mut self.kfac);
         let step = step.map_err(|error| not_finite(error, agent))?;
         stats.trust_scale = Some(if step_size > 0.0 { step.scale / step_size } else { 1.0 });
         Ok(stats)
@@ -243,7 +243,7 @@ impl Acktr {
         } = self;
         actions.resize(work.log_probs.len() * agent.distribution.action_size(), 0.0);
         // The log-probabilities of what is drawn are not needed: room for the gradient serves.
-        let (outputs, log_std) = (agent.policy.output(), agent.log_std());
+        let (outputs, log_std) = (agent.policy_output(), agent.log_std());
         agent
             .distribution
             .sample(outputs, log_std, rng, actions, &mut work.log_prob_gradient);
@@ -253,10 +253,8 @@ impl Acktr {
         // a standard normal number.
         let scale = self.settings.vf_fisher_coef.sqrt();
         work.value_gradient.fill_with(|| (scale * rng.standard_normal()) as f32);
-        work.backward(agent, actions)?;
         self.kfac.decay = self.settings.stats_decay as f32;
-        agent.show_to(&mut self.kfac);
-        Ok(())
+        work.backward_observed(agent, actions, &mut self.kfac)
     }
 }
 

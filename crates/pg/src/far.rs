@@ -2,7 +2,7 @@
 //!
 //! [`ActorCritic::params`] is then a copy that is as old as the last [`ActorCritic::fetch`].
 
-use epgt_nn::{Kept, Optimiser, Parameters, Remote, clip_gradient_norm};
+use epgt_nn::{Kept, Kfac, KfacError, KfacStep, Optimiser, Parameters, Remote, clip_gradient_norm};
 
 use crate::ActorCritic;
 
@@ -152,6 +152,20 @@ impl ActorCritic {
                 let (values, gradients) = self.params.split_mut();
                 optimiser.step(values, gradients, learning_rate);
             }
+        }
+    }
+
+    /// One step of K-FAC against the gradient.
+    pub(crate) fn descend_naturally(&mut self, kfac: &mut Kfac) -> Result<KfacStep, KfacError> {
+        match &mut self.place.0 {
+            Some(far) => {
+                let step = kfac.step_there(&mut *far.remote)?;
+                if self.log_std.is_some() {
+                    far.remote.read(Kept::Weights, self.params.values_mut());
+                }
+                Ok(step)
+            }
+            None => kfac.step(&mut self.params),
         }
     }
 

@@ -305,12 +305,12 @@ impl Method {
         }
     }
 
-    /// Takes the optimiser's state over from the processor that the networks are on. K-FAC's is always here.
+    /// Takes the optimiser's state over from the processor that the networks are on.
     pub fn fetch(&mut self, remote: &dyn Remote) {
         match self {
             Self::A2c(a2c, _) => a2c.optimiser.fetch(remote),
             Self::Ppo(ppo) => ppo.optimiser.fetch(remote),
-            Self::Acktr(..) => {}
+            Self::Acktr(acktr, _) => acktr.kfac.fetch(remote),
         }
     }
 
@@ -319,7 +319,7 @@ impl Method {
         match self {
             Self::A2c(a2c, _) => a2c.optimiser.send(remote),
             Self::Ppo(ppo) => ppo.optimiser.send(remote),
-            Self::Acktr(..) => {}
+            Self::Acktr(acktr, _) => acktr.kfac.send(remote),
         }
     }
 

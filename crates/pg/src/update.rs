@@ -3,6 +3,7 @@
 use std::fmt;
 
 use epgt_envs::Rows;
+use epgt_nn::Kfac;
 use serde::Serialize;
 
 use crate::ActorCritic;
@@ -161,6 +162,35 @@ impl Workspace {
     /// Pushes the three gradients back into the agent's, or names the first tensor whose gradient is not finite. Where the networks
     /// are elsewhere, [`clip`] looks at that.
     pub fn backward(&mut self, agent: &mut ActorCritic, actions: &[f32]) -> Result<(), NotFinite> {
+        self.backward_to_outputs(agent, actions);
+        agent.backward(&self.policy_gradient, &self.log_std_gradient, &self.value_gradient);
+        match agent.is_far() {
+            true => Ok(()),
+            false => finite_gradient(agent),
+        }
+    }
+
+    /// [`backward`](Self::backward) of the gradients of sampled outputs, which K-FAC is shown.
+    pub fn backward_observed(
+        &mut self,
+        agent: &mut ActorCritic,
+        actions: &[f32],
+        kfac: &mut Kfac,
+    ) -> Result<(), NotFinite> {
+        if !agent.is_far() {
+            self.backward(agent, actions)?;
+            agent.show_to(kfac);
+            return Ok(());
+        }
+        self.backward_to_outputs(agent, actions);
+        if let Some(remote) = agent.remote_mut() {
+            kfac.observe_there(remote, &[&self.policy_gradient, &self.value_gradient], &self.log_std_gradient);
+        }
+        Ok(())
+    }
+
+    /// From the gradients of log-probabilities and entropies to those of the policy's outputs and deviations.
+    fn backward_to_outputs(&mut self, agent: &ActorCritic, actions: &[f32]) {
         agent.distribution.backward(
             (agent.policy_output(), agent.log_std()),
             actions,
@@ -169,11 +199,6 @@ impl Workspace {
             &mut self.policy_gradient,
             &mut self.log_std_gradient,
         );
-        agent.backward(&self.policy_gradient, &self.log_std_gradient, &self.value_gradient);
-        match agent.is_far() {
-            true => Ok(()),
-            false => finite_gradient(agent),
-        }
     }
 }
 

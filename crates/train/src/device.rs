@@ -32,8 +32,6 @@ pub(crate) fn open(
 fn unfit(config: &Config, image: Option<[usize; 3]>) -> Option<&'static str> {
     if image.is_none() {
         Some("only policies that look at images are large enough for a GPU to pay")
-    } else if matches!(config.method, epgt_pg::MethodSettings::Acktr(_)) {
-        Some("ACKTR's Fisher matrices are kept by the CPU")
     } else if config.run.scheduler.is_rule() {
         Some("hoof and meta-gradient look into the update itself, on the CPU")
     } else if config.run.scheduler.is_population() {
@@ -48,6 +46,7 @@ fn unfit(config: &Config, image: Option<[usize; 3]>) -> Option<&'static str> {
 #[cfg(feature = "cuda")]
 mod gpu {
     use epgt_cuda::{ConvShape, Gpu, NetShape};
+    use epgt_pg::MethodSettings;
 
     use super::*;
 
@@ -67,7 +66,11 @@ mod gpu {
             heads: vec![policy.distribution.outputs(), 1],
             rest: policy.log_std().len(),
         };
-        Ok(Box::new(Gpu::open(shape, config.run.tf32)?))
+        let mut gpu = Gpu::open(shape, config.run.tf32)?;
+        if matches!(config.method, MethodSettings::Acktr(_)) {
+            gpu.start_kfac()?;
+        }
+        Ok(Box::new(gpu))
     }
 }
 

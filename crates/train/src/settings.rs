@@ -65,7 +65,7 @@ settings! {
         pub best_by: BestBy = BestBy::Evaluation;
         /// Episodes for which the best policy is played once training is over (result.json: best_checkpoint); 0 is none.
         pub final_episodes: usize = 0;
-        /// The processor that the networks are on: cpu, cuda (an NVIDIA GPU; image policies with A2C or PPO), or auto (cuda where it
+        /// The processor that the networks are on: cpu, cuda (an NVIDIA GPU; for image policies), or auto (cuda where it
         /// can be used). The last digits of results differ between processors.
         pub device: Device = Device::Auto;
         /// Whether a GPU may round the factors of matrix products to TF32 (10 bits of mantissa), which is faster.

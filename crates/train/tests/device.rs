@@ -109,6 +109,22 @@ impl Remote for Mirror {
         }
     }
 
+    fn backward_observed(&mut self, _: &[&[f32]], _: &[f32], _: f32) {
+        unreachable!("the mirror has no K-FAC");
+    }
+
+    fn decompose(&mut self) -> bool {
+        unreachable!("the mirror has no K-FAC");
+    }
+
+    fn precondition(&mut self, _: f32, _: f32) -> f32 {
+        unreachable!("the mirror has no K-FAC");
+    }
+
+    fn advance(&mut self, _: f32, _: f32) {
+        unreachable!("the mirror has no K-FAC");
+    }
+
     fn set_projections(&mut self, projections: Projections<'_>) {
         self.matrices = projections.matrices.to_vec();
         self.tensors = projections.tensors.to_vec();
@@ -156,6 +172,7 @@ impl Remote for Mirror {
             Kept::Gradient => out.copy_from_slice(self.agent().params.gradients()),
             Kept::Moment(i) => out.copy_from_slice(&self.moments[i]),
             Kept::Older(i) => out.copy_from_slice(&self.older.borrow()[i]),
+            Kept::Velocity | Kept::Curvature { .. } => unreachable!("the mirror has no K-FAC"),
         }
     }
 
@@ -165,6 +182,7 @@ impl Remote for Mirror {
             Kept::Gradient => self.agent_mut().params.gradients_mut().copy_from_slice(values),
             Kept::Moment(i) => self.moments[i].copy_from_slice(values),
             Kept::Older(i) => self.older.get_mut()[i].copy_from_slice(values),
+            Kept::Velocity | Kept::Curvature { .. } => unreachable!("the mirror has no K-FAC"),
         }
     }
 }
@@ -256,7 +274,6 @@ fn a_processor_that_fails_stops_training_with_its_own_words() {
 fn what_a_gpu_cannot_do_is_refused_in_one_sentence() {
     for (more, reason) in [
         (&[("task", "CartPole-v1")][..], "only policies that look at images"),
-        (&[("algo", "acktr")], "ACKTR"),
         (&[("algo", "a2c"), ("scheduler", "hoof")], "hoof and meta-gradient"),
         (&[("policy.image_hidden", "[16, 16]")], "exactly one dense layer"),
     ] {
@@ -271,7 +288,7 @@ fn what_a_gpu_cannot_do_is_refused_in_one_sentence() {
 #[cfg(feature = "cuda")]
 #[test]
 fn a_gpu_learns_what_the_cpu_learns() {
-    for algo in ["ppo", "a2c"] {
+    for algo in ["ppo", "a2c", "acktr"] {
         for (scheduler, preset) in SCHEDULERS {
             let more = [("scheduler", scheduler), ("preset", preset), ("device", "cuda")];
             let mut there = match Trainer::new(&config(algo, &more)) {

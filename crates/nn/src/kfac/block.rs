@@ -75,6 +75,11 @@ impl Factor {
         gemm(&mut self.moment, keep, scale, rows.transposed(), rows);
     }
 
+    /// Its moment, eigenvalues and eigenvectors.
+    pub fn parts_mut(&mut self) -> [&mut Vec<f32>; 3] {
+        [&mut self.moment, &mut self.values, &mut self.vectors]
+    }
+
     /// Second moments have no negative eigenvalues; what rounding makes negative is 0.
     pub fn decompose(&mut self, eigen: &mut Eigen) -> bool {
         let done = eigen.decompose(&self.moment, &mut self.values, &mut self.vectors);
