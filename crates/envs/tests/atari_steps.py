@@ -1,6 +1,6 @@
 """What ale-py itself does, for the tests of the Atari tasks to be held against.
 
-`games` prints each game with the indices of its actions and of all actions. `play ROM SEED N STICKY` reads rows of actions and prints a
+`games ROM ..` prints the name of each game, with the indices of its actions and of all actions for those ROMs. `play ROM SEED N STICKY` reads rows of actions and prints a
 line for the reset and for each step: the Adler-32 checksum of the observations, the rewards, and for every game whether a life was lost and
 whether it is over. The rule that is the program's own is spelled out: FIRE is pressed in the step after a lost life.
 """
@@ -14,12 +14,14 @@ from ale_py.vector_env import AtariVectorEnv
 from gymnasium.vector import AutoresetMode
 
 
-def games():
+def games(*loaded):
     ALEInterface.setLoggerMode(LoggerMode.Error)
     for rom in sorted(set(roms.get_all_rom_ids()) - {"combat", "joust", "maze_craze", "warlords"}):
-        ale = ALEInterface()
-        ale.loadROM(roms.get_rom_path(rom))
-        sets = (ale.getMinimalActionSet(), ale.getLegalActionSet())
+        sets = ()
+        if rom in loaded:
+            ale = ALEInterface()
+            ale.loadROM(roms.get_rom_path(rom))
+            sets = (ale.getMinimalActionSet(), ale.getLegalActionSet())
         print(rom.title().replace("_", ""), *(",".join(str(action.value) for action in actions) for actions in sets))
 
 

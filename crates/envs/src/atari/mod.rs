@@ -229,7 +229,13 @@ mod tests {
             assert_eq!(super::rom(id), Some(rom));
             assert!(find(id).is_some_and(|task| task.id == id));
         }
-        for other in ["Pong-v4", "ALE/Pong-v4", "PongNoFrameskip-v5", "ALE/pong-v5", "CartPole-v1"] {
+        for other in [
+            "Pong-v4",
+            "ALE/Pong-v4",
+            "PongNoFrameskip-v5",
+            "ALE/pong-v5",
+            "CartPole-v1",
+        ] {
             assert!(find(other).is_none(), "{other}");
         }
     }
