@@ -360,8 +360,8 @@ def work(channel, memory):
         elif isinstance(error, ModuleNotFoundError) and error.name == "gymnasium":
             known, sentence = True, (f"{sys.executable} has no package gymnasium; install it with "
                                      f"`{sys.executable} -m pip install gymnasium`, or name another Python with --python")
-        elif isinstance(error, ModuleNotFoundError) and error.name == "ale_py":
-            known, sentence = True, (f"{sys.executable} has no package ale-py; `epgt setup atari` makes a Python that has it, which is "
+        elif isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("ale_py"):
+            known, sentence = True, (f"{sys.executable} has no package ale-py 0.12; `epgt setup atari` makes a Python that has it, which is "
                                      "used where neither --python nor EPGT_PYTHON names another")
         else:
             said = " ".join(str(error).split())
