@@ -45,7 +45,7 @@ pub enum Command {
     Report(PageArgs),
     /// Compare the scores of runs in the terminal
     Compare(CompareArgs),
-    /// Get a simulator that some tasks need: mujoco
+    /// Get a simulator that some tasks need: mujoco, atari
     Setup(SetupArgs),
 }
 
@@ -103,7 +103,8 @@ pub struct TrainArgs {
     /// import=MODULE
     #[arg(long, value_name = "MODULE")]
     pub import: Vec<String>,
-    /// The Python of the tasks gym:ID [default: $EPGT_PYTHON, else the active virtual environment's, else python3]
+    /// The Python of the tasks gym:ID and of Atari's [default: $EPGT_PYTHON, else for Atari's the one of `epgt setup atari`, for others
+    /// the active virtual environment's or python3]
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
     /// Set one setting of the networks, such as hidden=64,64 or shared=true (repeatable); short for --set policy.KEY=VALUE
@@ -156,7 +157,8 @@ pub struct EvalArgs {
     /// Episodes to show
     #[arg(long, value_name = "N", default_value_t = 1, requires = "video")]
     pub video_episodes: usize,
-    /// The Python of the tasks gym:ID [default: $EPGT_PYTHON, else the active virtual environment's, else python3]
+    /// The Python of the tasks gym:ID and of Atari's [default: $EPGT_PYTHON, else for Atari's the one of `epgt setup atari`, for others
+    /// the active virtual environment's or python3]
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
     /// Print one JSON object
@@ -175,7 +177,8 @@ pub struct TasksArgs {
     /// Import this Python module before a task gym:ID is made (repeatable)
     #[arg(long, value_name = "MODULE", requires = "task")]
     pub import: Vec<String>,
-    /// The Python of the tasks gym:ID [default: $EPGT_PYTHON, else the active virtual environment's, else python3]
+    /// The Python of the tasks gym:ID and of Atari's [default: $EPGT_PYTHON, else for Atari's the one of `epgt setup atari`, for others
+    /// the active virtual environment's or python3]
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
 }
@@ -245,13 +248,16 @@ pub struct BenchArgs {
 
 /// Get a simulator that some tasks need, and put it into the user's cache.
 ///
-/// Nothing is installed elsewhere. MuJoCo and the models of its tasks (10 MB) are downloaded by pip; `epgt train` offers
-/// the same when it is asked for such a task.
+/// Nothing is installed elsewhere. MuJoCo and the models of its tasks (10 MB) are downloaded by pip, as is ale-py with its games,
+/// into a virtual environment; `epgt train` offers the same when it is asked for such a task.
 #[derive(Args)]
 pub struct SetupArgs {
     /// Which one
     #[arg(value_enum)]
     pub simulator: Simulator,
+    /// Ask nothing; it never does, since it was named
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 /// What can be set up.
@@ -259,6 +265,8 @@ pub struct SetupArgs {
 pub enum Simulator {
     /// For HalfCheetah, Hopper, Walker2d, Ant, Humanoid and others
     Mujoco,
+    /// For Breakout, Pong, SpaceInvaders and other games
+    Atari,
 }
 
 /// Every setting with its meaning, default and paper symbol, for `epgt train --help`.

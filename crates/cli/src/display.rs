@@ -181,6 +181,7 @@ fn parts(progress: &Progress<'_>, learns: bool) -> Vec<String> {
         .mean_return
         .map_or("-".to_string(), |mean| format!("{mean:.1}"));
     parts.push(format!("return {mean}"));
+    parts.extend(progress.human_normalised.map(|share| format!("human {share:.2}")));
     parts.extend(progress.best_evaluation.map(|best| format!("best {best:.1}")));
     let values = progress.hyperparameters.iter();
     parts.extend(values.map(|(name, value)| format!("{name} {}", setting(*value))));
@@ -254,6 +255,7 @@ mod tests {
             steps_per_second: 312_345.0,
             seconds_left: 75.0,
             mean_return: Some(123.45),
+            human_normalised: None,
             best_evaluation: None,
             hyperparameters: vec![("learning_rate", 7e-4)],
             epsilon: 0.75,

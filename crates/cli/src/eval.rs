@@ -43,6 +43,9 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
             "max_return": returns.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             "mean_length": evaluation.mean_length(),
         });
+        if let Some(normalised) = task.human_normalised(mean) {
+            report["human_normalised"] = serde_json::json!(normalised);
+        }
         let options = task.options.changed();
         if !options.is_empty() {
             report["env"] = serde_json::json!(options.into_iter().collect::<BTreeMap<_, _>>());
@@ -57,8 +60,11 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
         }
         format!("{report}\n")
     } else {
+        let human = task
+            .human_normalised(mean)
+            .map_or(String::new(), |share| format!(", human-normalised {share:.3}"));
         let line = format!(
-            "{}: return {mean:.2} +- {deviation:.2} over {} episodes, 95% interval {interval:.2}, mean length {:.1}\n",
+            "{}: return {mean:.2} +- {deviation:.2} over {} episodes, 95% interval {interval:.2}, mean length {:.1}{human}\n",
             task.label(),
             args.episodes,
             evaluation.mean_length()

@@ -14,6 +14,7 @@ mod report;
 mod setup;
 mod tasks;
 mod train;
+mod venv;
 mod video;
 
 use std::process::ExitCode;

@@ -30,3 +30,8 @@ pub fn live_line(text: &str) {
             .and_then(|()| err.flush());
     }
 }
+
+/// A task's id as one part of a path: `ALE/Pong-v5` would be two, and `gym:Pong-v5` none on some systems.
+pub fn file_name(task: &str) -> String {
+    task.replace([':', '/'], "-")
+}

@@ -18,7 +18,7 @@ use epgt_train::artifact::write_atomically;
 
 use crate::Done;
 use crate::args::PageArgs;
-use crate::output::{note, print, reason};
+use crate::output::{file_name, note, print, reason};
 use figures::Figure;
 use groups::{Collection, Task};
 use runs::Measure;
@@ -276,7 +276,7 @@ impl Report {
 
     fn tabulate(&mut self, name: String, table: TextTable) {
         self.page.table(&table);
-        self.tables.push((name, table));
+        self.tables.push((file_name(&name), table));
     }
 
     fn settings(&mut self, collection: &Collection) {

@@ -1,19 +1,21 @@
 //! `epgt setup`: gets a simulator that cannot be built in, and offers to where a task needs one.
 //!
 //! MuJoCo's library and the models of its tasks come from the packages `mujoco-core` and `gymnasium`, which pip downloads.
-//! Only what is needed is unpacked, beside its place in the user's cache, and moved there when it is complete.
+//! Only what is needed is unpacked, beside its place in the user's cache, and moved there when it is complete. Atari is played by
+//! ale-py, in a virtual environment of its own there.
 
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use epgt_envs::atari::{ALE_VERSION, PACKAGES, environment};
 use epgt_envs::mujoco::{GYMNASIUM_VERSION, Library, MUJOCO_VERSION, cache_directory};
 use epgt_envs::{EnvError, TaskSpec};
 
 use crate::Done;
 use crate::args::{SetupArgs, Simulator};
-use crate::output;
+use crate::{output, venv};
 
 /// Takes MuJoCo's library, the models and the licences out of the wheels in the first directory into the second.
 const UNPACK: &str = r#"
@@ -37,10 +39,20 @@ for wheel in glob.glob(os.path.join(wheels, "*.whl")):
                 file.write(archive.read(name))
 "#;
 
+/// What they take on the disk, in megabytes.
+const MUJOCO_MB: u32 = 10;
+const ATARI_MB: u32 = 113;
+
 /// Gets what the user named.
 pub fn run(args: &SetupArgs) -> Result<Done, String> {
-    let Simulator::Mujoco = args.simulator;
-    let directory = directory()?;
+    match args.simulator {
+        Simulator::Mujoco => mujoco(),
+        Simulator::Atari => atari(),
+    }
+}
+
+fn mujoco() -> Result<Done, String> {
+    let directory = place("MuJoCo", cache_directory())?;
     if library_in(&directory).is_some_and(|library| Library::load(&library).is_ok()) {
         output::print(&format!(
             "MuJoCo {MUJOCO_VERSION} is already in {}\n",
@@ -53,6 +65,31 @@ pub fn run(args: &SetupArgs) -> Result<Done, String> {
     Ok(Done::Completely)
 }
 
+fn atari() -> Result<Done, String> {
+    let directory = place("ale-py", environment())?;
+    let already = venv::is_complete(&directory, &PACKAGES);
+    if !already {
+        install_ale(&directory)?;
+    }
+    let already = if already { "already " } else { "" };
+    output::print(&format!(
+        "ale-py {ALE_VERSION} is {already}in {}\n",
+        directory.display()
+    ))?;
+    Ok(Done::Completely)
+}
+
+/// Makes the virtual environment in which Atari is played.
+fn install_ale(directory: &Path) -> Result<(), String> {
+    output::note(&format!("Downloading ale-py {ALE_VERSION} with its games ..."));
+    venv::make(&python_name(), directory, &PACKAGES).map_err(|reason| {
+        format!(
+            "ale-py could not be installed into {}: {reason}; repair that, or name a Python that has it with --python or EPGT_PYTHON",
+            directory.display()
+        )
+    })
+}
+
 /// Makes sure that a task's simulator is there: offers to get a missing one at a terminal, gets it unasked with `yes`,
 /// and otherwise says how.
 pub fn ensure(task: &TaskSpec, yes: bool) -> Result<(), String> {
@@ -61,21 +98,28 @@ pub fn ensure(task: &TaskSpec, yes: bool) -> Result<(), String> {
         Err(EnvError::MissingSimulator(sentence)) => sentence,
         Err(error) => return Err(error.to_string()),
     };
-    let directory = directory()?;
-    if !yes && !agreed(task.id, &directory) {
+    let (what, directory) = match task.is_atari() {
+        true => (format!("ale-py {ALE_VERSION}"), place("ale-py", environment())?),
+        false => (format!("MuJoCo {MUJOCO_VERSION}"), place("MuJoCo", cache_directory())?),
+    };
+    let megabytes = if task.is_atari() { ATARI_MB } else { MUJOCO_MB };
+    if !yes && !agreed(task.id, &what, megabytes, &directory) {
         return Err(sentence);
     }
-    install(&directory)?;
+    match task.is_atari() {
+        true => install_ale(&directory)?,
+        false => install(&directory)?,
+    }
     task.make().map(drop).map_err(|error| error.to_string())
 }
 
 /// Asks at the terminal; elsewhere the answer is no.
-fn agreed(id: &str, directory: &Path) -> bool {
+fn agreed(id: &str, what: &str, megabytes: u32, directory: &Path) -> bool {
     if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
         return false;
     }
     output::note(&format!(
-        "{id} needs MuJoCo {MUJOCO_VERSION}, which is not on this machine. Get it now (10 MB, into {})? [y/N]",
+        "{id} needs {what}, which is not on this machine. Get it now ({megabytes} MB, into {})? [y/N]",
         directory.display()
     ));
     let mut answer = String::new();
@@ -83,9 +127,10 @@ fn agreed(id: &str, directory: &Path) -> bool {
     heard && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 
-fn directory() -> Result<PathBuf, String> {
-    cache_directory().ok_or_else(|| {
-        "there is no place to put MuJoCo: set HOME, or XDG_CACHE_HOME to a directory for caches".to_string()
+/// Where something goes, if the user has a place for it.
+fn place(what: &str, directory: Option<PathBuf>) -> Result<PathBuf, String> {
+    directory.ok_or_else(|| {
+        format!("there is no place to put {what}: set HOME, or XDG_CACHE_HOME to a directory for caches")
     })
 }
 
@@ -142,10 +187,15 @@ fn install(directory: &Path) -> Result<(), String> {
     std::fs::rename(&unpacked, directory).map_err(|error| cannot(directory, &error))
 }
 
+/// The Python that downloads and installs.
+fn python_name() -> OsString {
+    let name = std::env::var_os("EPGT_PYTHON").filter(|name| !name.is_empty());
+    name.unwrap_or("python3".into())
+}
+
 /// Runs the user's Python; a failure is told with the last thing it said.
 fn python(arguments: &[OsString], what: &str) -> Result<(), String> {
-    let name = std::env::var_os("EPGT_PYTHON").filter(|name| !name.is_empty());
-    let name = name.unwrap_or("python3".into());
+    let name = python_name();
     let output = Command::new(&name)
         .args(arguments)
         .stdin(Stdio::null())

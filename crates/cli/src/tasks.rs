@@ -36,7 +36,26 @@ fn list() -> String {
         };
         table.row(&[task.id, &observation, &actions(task), &limit, &solved, task.summary]);
     }
-    table.plain()
+    format!("{}\n{}", table.plain(), games())
+}
+
+/// The games of Atari's, which are too many for rows of their own.
+fn games() -> String {
+    let mut text = String::from(
+        "Atari (4x84x84 pixels, limit 27000, needs `epgt setup atari`): GAMENoFrameskip-v4, or ALE/GAME-v5 with sticky actions, where \
+         GAME is one of",
+    );
+    let mut width = usize::MAX;
+    for name in epgt_envs::atari::names() {
+        let gap = if width.saturating_add(1 + name.len()) > 118 {
+            "\n  "
+        } else {
+            " "
+        };
+        width = if gap == " " { width + 1 } else { 2 } + name.len();
+        text += &format!("{gap}{name}");
+    }
+    text + "\n"
 }
 
 fn actions(task: &TaskSpec) -> String {
@@ -80,6 +99,13 @@ fn describe(task: &TaskSpec) -> String {
         steps => format!("Episodes are cut after {steps} steps"),
     };
     text += &format!("Reward: {}\n{limit}{threshold}.\n", task.reward);
+    if let (Some(zero), Some(one)) = (task.human_normalised(0.0), task.human_normalised(1.0)) {
+        let (random, points) = (-zero / (one - zero), 1.0 / (one - zero));
+        text += &format!(
+            "Human-normalised scores: 0 is random play, {random:.1}; 1 is a human, {:.1} (Mnih et al. 2015).\n",
+            random + points
+        );
+    }
     if !task.options.declared.is_empty() {
         let mut table = TextTable::new(&["option", "default", "meaning"]);
         for (option, value) in task.options.all() {

@@ -78,7 +78,7 @@ fn fresh_directory(config: &Config) -> PathBuf {
     let run = &config.run;
     let name = format!(
         "{}-{}-{}-s{}",
-        run.task.replace([':', '/'], "-"),
+        output::file_name(&run.task),
         run.algo.name(),
         run.scheduler.name(),
         run.seed
@@ -175,7 +175,7 @@ fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
         };
         let mut run = run.map_err(|RunError(sentence)| sentence)?;
         let task = &run.config().run.task;
-        if job.config.is_none() && task.starts_with("gym:") {
+        if job.config.is_none() && epgt_envs::find(task).is_ok_and(|task| task.is_foreign()) {
             output::note(&format!(
                 "The environments of {task} begin anew, because their state cannot be saved; all else goes on from the checkpoint."
             ));
@@ -259,9 +259,12 @@ fn summary(result: &RunResult, directory: &Path) -> String {
             )
         }
     };
+    let human = result
+        .human_normalised
+        .map_or(String::new(), |share| format!(", human-normalised {share:.3}"));
     let each = if members.is_empty() { "" } else { " of each member" };
     format!(
-        "{} seed {}: return {} over the last 100 episodes, best evaluation {}\n{members}  {} steps{each} in {:.1} s ({:.0}/s), in {}\n",
+        "{} seed {}: return {} over the last 100 episodes{human}, best evaluation {}\n{members}  {} steps{each} in {:.1} s ({:.0}/s), in {}\n",
         result.task,
         result.seed,
         number(result.return_last_100),

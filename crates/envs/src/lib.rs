@@ -15,6 +15,7 @@
 //! # Ok::<(), epgt_envs::EnvError>(())
 //! ```
 
+pub mod atari;
 pub mod box2d;
 mod checker;
 pub mod classic;

@@ -73,6 +73,8 @@ pub enum Limit {
     Any,
     /// 0 or more.
     NotNegative,
+    /// From 0 to 1.
+    Share,
     /// Above the first and below the second.
     Between(f64, f64),
 }
@@ -104,6 +106,9 @@ impl TaskOption {
         let value = self.default.parse(text)?;
         match (&value, self.limit) {
             (OptionValue::Number(x), Limit::NotNegative) if *x < 0.0 => Err("0 or more is wanted".to_string()),
+            (OptionValue::Number(x), Limit::Share) if !(0.0..=1.0).contains(x) => {
+                Err("a number from 0 to 1 is wanted".to_string())
+            }
             (OptionValue::Number(x), Limit::Between(low, high)) if !(low < *x && *x < high) => {
                 Err(format!("a number between {low} and {high} is wanted"))
             }
@@ -119,8 +124,10 @@ pub struct Options {
     pub declared: &'static [TaskOption],
     /// Names and texts, which have been tried.
     given: Vec<(String, String)>,
-    /// The id of a foreign task, whose own keyword arguments only its worker knows.
+    /// The id of a task that a worker steps.
     pub(crate) foreign: Option<&'static str>,
+    /// Whether it takes more than is declared: keyword arguments that only its worker knows.
+    takes_more: bool,
 }
 
 impl Options {
@@ -133,6 +140,7 @@ impl Options {
             declared,
             given: Vec::new(),
             foreign: None,
+            takes_more: false,
         }
     }
 
@@ -142,13 +150,22 @@ impl Options {
             declared,
             given: Vec::new(),
             foreign: Some(id),
+            takes_more: true,
+        }
+    }
+
+    /// Of a task that a worker steps and that takes what is declared.
+    pub(crate) fn of_worker(id: &'static str, declared: &'static [TaskOption]) -> Self {
+        Self {
+            takes_more: false,
+            ..Self::foreign(id, declared)
         }
     }
 
     /// Gives one option a value.
     pub(crate) fn set(&mut self, task: &str, name: &str, text: &str) -> Result<(), EnvError> {
         let declared = self.declared.iter().find(|option| option.name == name);
-        if declared.is_none() && self.foreign.is_some() {
+        if declared.is_none() && self.takes_more {
             self.keep(name, text.trim().to_string());
             return Ok(());
         }
@@ -186,6 +203,16 @@ impl Options {
         let own = |name: &str| self.declared.iter().all(|option| option.name != name);
         let given = self.given.iter().filter(move |(name, _)| own(name));
         given.map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
+    /// What a worker is told: a foreign task's own keyword arguments, or else all that is declared, but for what is the
+    /// program's own.
+    pub(crate) fn for_worker(&self) -> Vec<(&str, String)> {
+        if self.takes_more {
+            return self.undeclared().map(|(name, text)| (name, text.to_string())).collect();
+        }
+        let told = self.all().filter(|(option, _)| option.name != "bridge_timeout");
+        told.map(|(option, value)| (option.name, value.show())).collect()
     }
 
     /// Every option with its value, in the order of declaration.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::{Env, EnvError, Options, RowShape, TimeLimit, box2d, classic, gymnasium, mujoco, pixels};
+use crate::{Env, EnvError, Options, RowShape, TimeLimit, atari, box2d, classic, gymnasium, mujoco, pixels};
 
 /// One line of a task's table: a number of the observation or action, or one choice of a discrete action.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -94,7 +94,9 @@ impl TaskSpec {
         if let Some(action) = box2d::action(&task.options) {
             task.action = action;
         }
-        if task.options.foreign.is_some() {
+        if task.is_atari() {
+            atari::describe(&mut task);
+        } else if task.options.foreign.is_some() {
             gymnasium::describe(&mut task)?;
         }
         Ok(task)
@@ -109,6 +111,17 @@ impl TaskSpec {
     /// ```
     pub fn make(&self) -> Result<Box<dyn Env>, EnvError> {
         (self.build)(&self.options)
+    }
+
+    /// Whether a worker beside this program steps it, so that its state cannot be saved.
+    ///
+    /// ```
+    /// assert!(epgt_envs::find("gym:CartPole-v1")?.is_foreign());
+    /// assert!(!epgt_envs::find("CartPole-v1")?.is_foreign());
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn is_foreign(&self) -> bool {
+        self.options.foreign.is_some()
     }
 
     /// What an observation holds.
@@ -157,7 +170,8 @@ pub fn tasks() -> &'static [TaskSpec] {
 /// The task with this id; the error names the nearest one.
 ///
 /// The tasks `gym:ID` are those of a Python that has Gymnasium ([`gymnasium`]). What they observe and do is known once
-/// [`TaskSpec::with`] has given them their options, because only then they can be made.
+/// [`TaskSpec::with`] has given them their options, because only then they can be made. Those of Atari ([`atari`]) are found by
+/// the two forms of their ids; [`tasks`] does not list them.
 ///
 /// ```
 /// let error = epgt_envs::find("mountaincar-v0").unwrap_err();
@@ -165,7 +179,11 @@ pub fn tasks() -> &'static [TaskSpec] {
 /// ```
 pub fn find(id: &str) -> Result<&'static TaskSpec, EnvError> {
     let own = || tasks().iter().find(|task| task.id == id);
-    gymnasium::find(id).or_else(own).ok_or_else(|| {
+    let found = gymnasium::find(id).or_else(|| atari::find(id)).or_else(own);
+    found.ok_or_else(|| {
+        if let Some(meant) = atari::suggest(id) {
+            return EnvError::UnknownTask(format!("unknown task '{id}'; did you mean '{meant}'?"));
+        }
         let ids: Vec<_> = tasks().iter().map(|task| task.id).collect();
         EnvError::UnknownTask(epgt_settings::unknown("task", id, &ids))
     })

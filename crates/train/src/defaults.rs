@@ -24,6 +24,7 @@ type Pairs = &'static [(&'static str, &'static str)];
 /// `key = value` pairs for a task and method, laid upon the settings' own defaults.
 pub fn of(task: &TaskSpec, algorithm: Algorithm) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
     let family = match task.id.starts_with("gym:") {
+        _ if task.is_atari() => "atari",
         // Nothing is known of a foreign task but what it shows and its kind of action.
         true if task.image.is_some() => "images",
         true if task.action.iter().all(|entry| entry.low == entry.high) => "discrete",
@@ -50,6 +51,13 @@ fn of_task(family: &str) -> Pairs {
         "Pendulum" => &[("steps", "1_000_000")],
         // Raw rewards are -1, 0 and 1.
         "PixelCatch" => &[("steps", "30_000"), ("normalize_rewards", "false")],
+        // Scores of games lie far apart, their signs do not; 40 million frames, as is usual.
+        "atari" => &[
+            ("steps", "10_000_000"),
+            ("sign_rewards", "true"),
+            ("normalize_rewards", "false"),
+            ("normalize_observations", "false"),
+        ],
         "BipedalWalker" | "BipedalWalkerHardcore" => &[("steps", "2_000_000"), ("policy.hidden", "[64, 64]")],
         _ => &[("steps", "1_000_000"), ("policy.hidden", "[64, 64]")],
     }
@@ -79,6 +87,7 @@ fn a2c(family: &str) -> Pairs {
             ("a2c.ent_coef", "0.0"),
         ],
         "PixelCatch" => &[("n_envs", "16"), ("a2c.n_steps", "8"), ("a2c.learning_rate", "1e-3")],
+        "atari" => &[("n_envs", "16"), ("a2c.learning_rate_schedule", "linear")],
         "BipedalWalker" | "BipedalWalkerHardcore" => &[
             ("n_envs", "16"),
             ("a2c.n_steps", "8"),
@@ -116,6 +125,20 @@ fn ppo(family: &str) -> Pairs {
             ("ppo.n_epochs", "4"),
             ("ppo.learning_rate", "1e-3"),
             ("ppo.ent_coef", "0.01"),
+        ],
+        // As usual; the references halve the squared error of the value and weigh it by 0.5.
+        "atari" => &[
+            ("n_envs", "8"),
+            ("ppo.n_steps", "128"),
+            ("ppo.batch_size", "256"),
+            ("ppo.n_epochs", "4"),
+            ("ppo.learning_rate", "2.5e-4"),
+            ("ppo.learning_rate_schedule", "linear"),
+            ("ppo.clip_range", "0.1"),
+            ("ppo.clip_range_vf", "0.1"),
+            ("ppo.clip_schedule", "linear"),
+            ("ppo.ent_coef", "0.01"),
+            ("ppo.vf_coef", "0.25"),
         ],
         // As usual for Atari.
         "images" => &[
@@ -171,6 +194,12 @@ fn acktr(family: &str) -> Pairs {
         ],
         "MountainCarContinuous" => &[("n_envs", "4"), ("acktr.n_steps", "10")],
         "Pendulum" => &[("n_envs", "8"), ("acktr.momentum", "0.0"), ("acktr.gamma", "0.9")],
+        // The paper's setting for its Fig. 3; the entropy's weight is that of ACKTR's authors.
+        "atari" => &[
+            ("n_envs", "40"),
+            ("acktr.learning_rate_schedule", "linear"),
+            ("acktr.ent_coef", "0.01"),
+        ],
         _ => &[("n_envs", "16"), ("acktr.momentum", "0.0")],
     }
 }

@@ -239,6 +239,12 @@ pub(crate) fn metrics(
         ("hyper/key_drift".to_string(), insight.key_drift.map(f64::from)),
         ("hyper/dqn_loss".to_string(), insight.dqn_loss.map(f64::from)),
     ];
+    if trainer.human_normalised(Some(0.0)).is_some() {
+        let evaluated = evaluation.map(Evaluation::mean_return);
+        for (name, score) in [("rollout", counters.mean_return()), ("eval", evaluated)] {
+            row.push((format!("{name}/human_normalised"), trainer.human_normalised(score)));
+        }
+    }
     let axes = trainer.hyper.space().axes().iter();
     for ((axis, value), correlation) in axes.zip(trainer.hyper.values()).zip(insight.correlations) {
         row.push((format!("hyper/{}", axis.name), Some(*value)));

@@ -30,6 +30,9 @@ pub struct RunResult {
     /// Mean raw return of the best policy over `final_episodes` episodes after the end; null when none were asked for.
     #[serde(default)]
     pub best_checkpoint: Option<f64>,
+    /// `return_last_100` as a share of the way from random play (0) to a human's score (1); absent where the task has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub human_normalised: Option<f64>,
     /// Environment steps per second of wall-clock time, everything included.
     pub steps_per_second: f64,
     /// Wall-clock seconds, over all resumes.
@@ -151,6 +154,8 @@ pub struct Progress<'a> {
     pub seconds_left: f64,
     /// Mean return of the last hundred episodes.
     pub mean_return: Option<f64>,
+    /// The same between random play (0) and a human (1), where the task has such scores.
+    pub human_normalised: Option<f64>,
     /// The best evaluation so far.
     pub best_evaluation: Option<f64>,
     /// The scheduled hyperparameters and their current values.

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 
-use epgt_envs::{EnvError, Normalizer, Observations, RowShape, VecEnv};
+use epgt_envs::{EnvError, Normalizer, Observations, RowShape, TaskSpec, VecEnv};
 use epgt_hyper::{HyperAgent, Outcome, Plan, SavedAgent, TrainingContext};
 use epgt_nn::Parameters;
 use epgt_pg::{ActorCritic, Method, NotFinite, Phase, Rollout, Rule, SavedMethod, collect};
@@ -115,6 +115,7 @@ pub struct Trainer {
     pub counters: Counters,
     /// The policy-gradient method.
     pub method: Method,
+    task: TaskSpec,
     envs: VecEnv,
     rng: Pcg64,
     /// The method's index of each scheduled hyperparameter.
@@ -185,6 +186,7 @@ impl Trainer {
             ),
             rollout: Rollout::new(config.method.n_steps(), run.n_envs, observation, action.size()),
             counters: Counters::default(),
+            task,
             envs,
             rng: Pcg64::for_purpose(run.seed, "actions", 0),
             scheduled,
@@ -205,6 +207,11 @@ impl Trainer {
     /// it, so it is not part of the configuration.
     pub fn use_threads(&mut self, threads: usize) {
         self.envs.use_threads(threads);
+    }
+
+    /// A score as a share of the way from random play to a human's (0 to 1), where the task has such scores.
+    pub fn human_normalised(&self, score: Option<f64>) -> Option<f64> {
+        self.task.human_normalised(score?)
     }
 
     /// Whether the budget is spent: the next rollout does not fit into it.

@@ -1,15 +1,15 @@
 //! Stable-Baselines3 as a peer: its A2C or PPO with our settings, in a virtual environment that is made at the first use.
 
-use std::fs;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use epgt_train::Config;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::Cost;
-use crate::output;
+use crate::{output, venv};
 
 /// How the peer is called.
 pub const NAME: &str = "sb3";
@@ -31,9 +31,6 @@ const SCRIPT: &str = include_str!("../bench_sb3.py");
 
 /// Names an interpreter that has the packages already.
 const INTERPRETER: &str = "EPGT_PYTHON";
-
-/// Written into a virtual environment when it is complete.
-const COMPLETE: &str = "epgt-packages.txt";
 
 /// An interpreter that can train the peer.
 pub struct Peer {
@@ -119,10 +116,8 @@ fn cache_directory() -> Result<PathBuf, String> {
 
 /// The interpreter of the virtual environment, which is made if it is missing, unfinished or of other versions.
 fn installed(directory: &Path) -> Result<PathBuf, String> {
-    let python = directory.join("bin").join("python");
-    let (complete, packages) = (directory.join(COMPLETE), PACKAGES.join("\n"));
-    if fs::read_to_string(&complete).is_ok_and(|text| text == packages) {
-        return Ok(python);
+    if venv::is_complete(directory, &PACKAGES) {
+        return Ok(venv::interpreter(directory));
     }
     output::note(&format!(
         "Installing {} into {} once; this can take minutes and some gigabytes.",
@@ -136,35 +131,8 @@ fn installed(directory: &Path) -> Result<PathBuf, String> {
             directory.display()
         )
     };
-    let mut venv = Command::new("python3");
-    venv.args(["-m", "venv", "--clear"]).arg(directory);
-    let mut pip = Command::new(&python);
-    pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
-        .args(PACKAGES);
-    for command in [&mut venv, &mut pip] {
-        succeed(command).map_err(|reason| failure(&reason))?;
-    }
-    fs::write(&complete, packages).map_err(|error| failure(&error.to_string()))?;
-    Ok(python)
-}
-
-/// Runs a command to its end; the error is the first line in which it says so, or the last that it said.
-fn succeed(command: &mut Command) -> Result<(), String> {
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("cannot start {}: {error}", command.get_program().display()))?;
-    if output.status.success() {
-        return Ok(());
-    }
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    let reason = lines
-        .clone()
-        .find(|line| line.starts_with("ERROR") || line.starts_with("Error"))
-        .or_else(|| lines.next_back());
-    Err(reason.map_or_else(|| output.status.to_string(), str::to_string))
+    venv::make(OsStr::new("python3"), directory, &PACKAGES).map_err(|reason| failure(&reason))?;
+    Ok(venv::interpreter(directory))
 }
 
 #[cfg(test)]
@@ -175,14 +143,5 @@ mod tests {
     fn an_unknown_peer_is_refused_with_the_nearest_name() {
         let refusal = Peer::find("sb4", 1).err().unwrap();
         assert_eq!(refusal, "unknown peer 'sb4'; did you mean 'sb3'?");
-    }
-
-    #[test]
-    fn a_failed_command_is_told_by_its_error_line() {
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo trying; echo 'ERROR: no such package'; echo bye; exit 1"]);
-        assert_eq!(succeed(&mut command).unwrap_err(), "ERROR: no such package");
-        let missing = succeed(&mut Command::new("no-such-program-of-epgt")).unwrap_err();
-        assert!(missing.starts_with("cannot start no-such-program-of-epgt"), "{missing}");
     }
 }

@@ -18,6 +18,7 @@ pub struct Cell {
 }
 
 /// How far a cell has come.
+#[expect(clippy::large_enum_variant, reason = "it is looked at and left")]
 pub enum State {
     /// Nothing is there.
     New,

@@ -14,7 +14,7 @@ use super::rows::Row;
 use super::table::{Style, number, report};
 
 /// The columns of `results.csv`; from `wall_seconds` on they are a matter of the machine.
-const COLUMNS: [&str; 16] = [
+const COLUMNS: [&str; 17] = [
     "task",
     "method",
     "seed",
@@ -22,6 +22,7 @@ const COLUMNS: [&str; 16] = [
     "return_last_100",
     "best_evaluation",
     "best_checkpoint",
+    "human_normalised",
     "auc",
     "f_statistic",
     "steps_to_threshold",
@@ -52,6 +53,7 @@ pub fn write(plan: &Plan, rows: &[Row], failures: &[String], out: &Path) -> Resu
             optional(result.return_last_100),
             optional(result.best_evaluation),
             optional(result.best_checkpoint),
+            optional(result.human_normalised),
             optional(row.auc),
             optional(row.f_statistic),
             optional(row.reached),
@@ -124,6 +126,13 @@ fn markdown(plan: &Plan, rows: &[Row], failures: &[String]) -> String {
         Score::BestEvaluation => "the best mean return of an evaluation",
         Score::BestCheckpoint => "the mean return of the best policy, played once training was over",
         Score::Auc => "the mean over training of the return of the last 100 episodes",
+        Score::HumanNormalised => {
+            "the mean return of the last 100 training episodes, 0 at random play's score and 1 at a human's (Mnih et al. 2015)"
+        }
+    };
+    let raw = match plan.score {
+        Score::HumanNormalised => "",
+        _ => ", in raw rewards",
     };
     let order = match plan.statistic {
         Statistic::Mean => "",
@@ -131,7 +140,7 @@ fn markdown(plan: &Plan, rows: &[Row], failures: &[String]) -> String {
     };
     let _ = writeln!(
         text,
-        "The score is {what}, in raw rewards.{order} Intervals are 95% percentile bootstraps of the mean over seeds. AUC is the mean \
+        "The score is {what}{raw}.{order} Intervals are 95% percentile bootstraps of the mean over seeds. AUC is the mean \
          over training of the return of the last 100 episodes. F is the variance of the improvement between hyper-actions over \
          that within them, about 1 where the hyper-action explains nothing.\n"
     );

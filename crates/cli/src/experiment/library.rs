@@ -18,8 +18,14 @@ macro_rules! included {
 /// The experiments that are part of the program, so that it finds them wherever it is run.
 const INCLUDED: &[(&str, &str)] = included! {
     "ablation-encoder"
+    "ablation-k"
+    "ablation-max"
+    "ablation-order"
+    "ablation-write-k"
     "acktr-cartpole"
     "acktr-halfcheetah"
+    "atari-acktr"
+    "atari-ppo"
     "cartpole"
     "classic-control"
     "cost"

@@ -4,7 +4,7 @@
 //! description = "What this is to show"
 //! seeds = 10                    # first_seed, first_seed + 1, ...
 //! first_seed = 0
-//! score = "return_last_100"     # or "best_evaluation", "best_checkpoint", "auc"
+//! score = "return_last_100"     # or "best_evaluation", "best_checkpoint", "auc", "human_normalised"
 //! statistic = "mean"            # or "median": what the table puts first
 //! costs = true                  # also print what the runs cost
 //! reference = "fixed"           # with groups: the one whose best method counts as 1
@@ -35,6 +35,7 @@ use toml::Table;
 
 use super::cell::Cell;
 use super::layers::{distinct, layer, overlay, slug, tables, take};
+use crate::output::file_name;
 
 choice! {
     /// The number of a run that methods are compared by.
@@ -47,6 +48,8 @@ choice! {
         BestCheckpoint = "best_checkpoint",
         /// Mean over training of the return of the last hundred episodes.
         Auc = "auc",
+        /// The last hundred training episodes between random play (0) and a human (1).
+        HumanNormalised = "human_normalised",
     }
 }
 
@@ -222,7 +225,9 @@ impl Plan {
         let mut cells = Vec::new();
         for (i, base) in self.configs.iter().enumerate() {
             let (task, method) = (i / self.methods.len(), i % self.methods.len());
-            let parent = out.join(&self.tasks[task]).join(slug(&self.methods[method].name));
+            let parent = out
+                .join(file_name(&self.tasks[task]))
+                .join(slug(&self.methods[method].name));
             for seed in self.first_seed..self.first_seed + self.seeds {
                 let mut config = base.clone();
                 config.run.seed = seed;
@@ -271,6 +276,9 @@ fn scorable(score: Score, config: Config) -> Result<Config, String> {
         Score::BestCheckpoint if run.final_episodes == 0 => "final_episodes above 0",
         Score::BestCheckpoint if run.best_by == BestBy::Evaluation && run.eval_interval == Some(0) => {
             "best_by = \"training\", or eval_interval above 0"
+        }
+        Score::HumanNormalised if config.task()?.human_normalised(0.0).is_none() => {
+            "a task with a human's score, such as PongNoFrameskip-v4"
         }
         _ => return Ok(config),
     };
@@ -352,6 +360,7 @@ mod tests {
         };
         needs("best_evaluation", "eval_interval = 0", "needs eval_interval above 0");
         needs("best_checkpoint", "", "needs final_episodes above 0");
+        needs("human_normalised", "", "such as PongNoFrameskip-v4");
         needs(
             "best_checkpoint",
             "final_episodes = 9\neval_interval = 0",

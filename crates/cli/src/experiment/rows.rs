@@ -47,6 +47,7 @@ impl Row {
             Score::BestEvaluation => self.result.best_evaluation,
             Score::BestCheckpoint => self.result.best_checkpoint,
             Score::Auc => self.auc,
+            Score::HumanNormalised => self.result.human_normalised,
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::runs::{Measure, Run, natural};
+use crate::output::file_name;
 
 /// The runs of one method on one task.
 #[derive(Clone, Debug)]
@@ -106,7 +107,7 @@ fn experiment_name(run: &Run) -> Option<String> {
     let is_seed = last_part(&run.directory).starts_with("seed-");
     let method = run.directory.parent()?;
     let task = method.parent()?;
-    (is_seed && last_part(task) == run.task).then(|| last_part(method))
+    (is_seed && last_part(task) == file_name(&run.task)).then(|| last_part(method))
 }
 
 fn last_part(path: &Path) -> String {

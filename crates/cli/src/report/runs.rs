@@ -52,10 +52,12 @@ pub enum Measure {
     Evaluation,
     /// Area under the learning curve, as a mean return over training
     Area,
+    /// The final score between random play (0) and a human (1), for games that have both
+    Human,
 }
 
 impl Measure {
-    pub const ALL: [Self; 4] = [Self::Final, Self::Checkpoint, Self::Evaluation, Self::Area];
+    pub const ALL: [Self; 5] = [Self::Final, Self::Human, Self::Checkpoint, Self::Evaluation, Self::Area];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -63,6 +65,7 @@ impl Measure {
             Self::Checkpoint => "return of the best checkpoint, played once training was over",
             Self::Evaluation => "best evaluation during training",
             Self::Area => "area under the learning curve (mean return over training)",
+            Self::Human => "human-normalised score of the last 100 training episodes (0: random play, 1: a human)",
         }
     }
 
@@ -72,6 +75,7 @@ impl Measure {
             Self::Checkpoint => "checkpoint",
             Self::Evaluation => "evaluation",
             Self::Area => "area",
+            Self::Human => "human-normalised",
         }
     }
 }
@@ -93,6 +97,7 @@ impl Run {
             Measure::Checkpoint => result.best_checkpoint,
             Measure::Evaluation => result.best_evaluation,
             Measure::Area => self.curve("rollout/ep_rew_mean").area(),
+            Measure::Human => result.human_normalised,
         }
     }
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::memory::{self, Memory};
 use super::protocol::{Description, Layout, PROTOCOL, RESET, Ready, Request, SEEDED_RESET, STEP};
-use super::worker::Worker;
+use super::worker::{Worker, python};
 use crate::group::Account;
 use crate::space::choice;
 use crate::vec_env::{Episode, StepRow};
-use crate::{EnvError, Observations, Options, RowShape, Rows, RowsMut, Space};
+use crate::{EnvError, Observations, Options, RowShape, Rows, RowsMut, Space, atari};
 
 /// N foreign environments, stepped together.
 pub(crate) struct Bridge {
@@ -22,7 +22,8 @@ pub(crate) struct Bridge {
     pub final_observations: Observations,
     /// What the last step gave.
     pub rewards: Vec<f64>,
-    ends: [Vec<u8>; 2],
+    /// Terminated, truncated, over.
+    ends: [Vec<u8>; 3],
     actions: Vec<f32>,
     seeds: Vec<u64>,
     cuts: Vec<u8>,
@@ -40,17 +41,23 @@ pub(super) fn start(options: &Options, n: usize) -> Result<(Worker, std::fs::Fil
     let file = memory::anonymous()
         .map_err(|error| EnvError::Simulator(format!("cannot share memory with a worker for {id}: {error}")))?;
     let timeout = Duration::from_secs(options.count("bridge_timeout") as u64);
-    let mut worker = Worker::start(id, &file, timeout)?;
+    let game = atari::rom(id);
+    let python = match game {
+        Some(_) => atari::python(id)?,
+        None => python(),
+    };
+    let mut worker = Worker::start(id, python, &file, timeout)?;
     let imports = options.text("import").unwrap_or_default();
     let request = Request {
         protocol: PROTOCOL,
-        task: id.strip_prefix(super::task::PREFIX).unwrap_or(id),
+        kind: if game.is_some() { "atari" } else { "gymnasium" },
+        task: game.unwrap_or(id.strip_prefix(super::task::PREFIX).unwrap_or(id)),
         imports: imports
             .split(',')
             .map(str::trim)
             .filter(|name| !name.is_empty())
             .collect(),
-        options: options.undeclared().collect(),
+        options: options.for_worker(),
         num_envs: n,
     };
     let description: Description = worker.ask(&request)?;
@@ -83,7 +90,7 @@ impl Bridge {
             action_space,
             final_observations: Observations::new(shape, n),
             rewards: vec![0.0; n],
-            ends: [vec![0; n], vec![0; n]],
+            ends: [vec![0; n], vec![0; n], vec![0; n]],
             actions: vec![0.0; n * action_size],
             seeds: vec![0; n],
             cuts: vec![0; n],
@@ -154,6 +161,7 @@ impl Bridge {
         self.memory.read(offsets.rewards, &mut self.rewards);
         self.memory.read(offsets.terminated, &mut self.ends[0]);
         self.memory.read(offsets.truncated, &mut self.ends[1]);
+        self.memory.read(offsets.episode_over, &mut self.ends[2]);
         self.check(0, out.observations.view())?;
         for i in 0..self.n {
             let reward = self.rewards[i];
@@ -166,7 +174,8 @@ impl Bridge {
             out.rewards[i] = reward as f32;
             out.terminated[i] = self.ends[0][i] != 0;
             out.truncated[i] = self.ends[1][i] != 0 || self.cuts[i] != 0;
-            if out.terminated[i] || out.truncated[i] {
+            // What is learned from as an end need not be one: a game goes on after a lost life.
+            if self.ends[2][i] != 0 || self.cuts[i] != 0 {
                 finished.push(Episode {
                     env: i,
                     episode_return: account.episode_return,
@@ -174,6 +183,8 @@ impl Bridge {
                     counted: account.limit == self.limit,
                 });
                 self.accounts[i] = Account::new(self.limit);
+            }
+            if out.terminated[i] || out.truncated[i] {
                 let row = i * size..(i + 1) * size;
                 match self.final_observations.part_mut(row.clone()) {
                     RowsMut::Numbers(numbers) => self.memory.read(offsets.final_observations + 4 * row.start, numbers),

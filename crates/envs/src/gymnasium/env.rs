@@ -5,7 +5,7 @@ use crate::vec_env::StepRow;
 use crate::{Env, EnvError, Observations, Options, RowShape, Rows, Space, Step};
 
 /// One copy of a foreign task; its worker starts with the first reset.
-pub(super) struct ForeignEnv {
+pub(crate) struct ForeignEnv {
     options: Options,
     observation_space: Space,
     action_space: Space,
@@ -81,12 +81,14 @@ impl Env for ForeignEnv {
             truncated: &mut truncated,
         };
         bridge.step(action, out, &mut self.finished)?;
+        // Whoever plays one environment plays whole games: a lost life is no end here.
+        let over = !self.finished.is_empty();
         let step = Step {
             reward: bridge.rewards[0],
-            terminated: terminated[0],
+            terminated: terminated[0] && over,
             truncated: truncated[0],
         };
-        if step.terminated || step.truncated {
+        if over {
             self.finished.clear();
             self.next = Some(std::mem::replace(&mut self.shown, bridge.final_observations.clone()));
         }

@@ -16,4 +16,6 @@ mod worker;
 pub use worker::{python, use_python};
 
 pub(crate) use bridge::Bridge;
-pub(crate) use task::{describe, find};
+pub(crate) use env::ForeignEnv;
+pub(crate) use task::{describe, find, remembered};
+pub(crate) use worker::named_python;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{RowShape, Space};
 
 /// Both sides must speak the same.
-pub(super) const PROTOCOL: u32 = 1;
+pub(super) const PROTOCOL: u32 = 2;
 
 /// Acts once.
 pub(super) const STEP: u8 = b's';
@@ -23,12 +23,14 @@ pub(super) const DONE: u8 = b'k';
 #[derive(Serialize)]
 pub(super) struct Request<'a> {
     pub protocol: u32,
-    /// A Gymnasium id, or `module:factory`.
+    /// What makes it: `gymnasium` or `atari`.
+    pub kind: &'a str,
+    /// A Gymnasium id, or `module:factory`; the ROM of an Atari game.
     pub task: &'a str,
     /// Modules to be imported before.
     pub imports: Vec<&'a str>,
     /// Keyword arguments, as texts.
-    pub options: Vec<(&'a str, &'a str)>,
+    pub options: Vec<(&'a str, String)>,
     pub num_envs: usize,
 }
 
@@ -136,6 +138,8 @@ pub(super) struct Offsets {
     pub terminated: usize,
     /// `u8[n]`, 0 or 1.
     pub truncated: usize,
+    /// `u8[n]`, 0 or 1: whether what was counted as one episode has ended, and not only what is learned from as one.
+    pub episode_over: usize,
 }
 
 /// The layout of the memory: the second line.
@@ -167,6 +171,7 @@ impl Layout {
             rewards: next(8 * n),
             terminated: next(n),
             truncated: next(n),
+            episode_over: next(n),
         };
         Self { bytes, offsets }
     }
@@ -191,7 +196,7 @@ pub(super) struct Failure {
 mod tests {
     use super::*;
 
-    const LINE: &str = r#"{"protocol": 1, "names": ["a", "b"], "observation": {"low": [null, 0], "high": [null, 1]}, "image": null,
+    const LINE: &str = r#"{"protocol": 2, "names": ["a", "b"], "observation": {"low": [null, 0], "high": [null, 1]}, "image": null,
         "action": {"kind": "discrete", "counts": [3], "low": [], "high": []}, "max_episode_steps": null,
         "reward_threshold": 1.5}"#;
 
@@ -224,10 +229,10 @@ mod tests {
     #[test]
     fn another_protocol_is_refused_by_its_number() {
         let description: Description =
-            serde_json::from_str(&LINE.replace("\"protocol\": 1", "\"protocol\": 7")).unwrap();
+            serde_json::from_str(&LINE.replace("\"protocol\": 2", "\"protocol\": 7")).unwrap();
         let refusal = description.check().unwrap_err();
         assert!(
-            refusal.starts_with("the worker speaks protocol 7, and this program 1"),
+            refusal.starts_with("the worker speaks protocol 7, and this program 2"),
             "{refusal}"
         );
     }
@@ -240,6 +245,7 @@ mod tests {
             (0, 64, 128, 192)
         );
         assert_eq!((offsets.final_observations, offsets.rewards), (256, 320));
-        assert_eq!((offsets.terminated, offsets.truncated, bytes), (384, 448, 512));
+        assert_eq!((offsets.terminated, offsets.truncated), (384, 448));
+        assert_eq!((offsets.episode_over, bytes), (512, 576));
     }
 }

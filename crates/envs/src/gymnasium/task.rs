@@ -45,12 +45,7 @@ static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 /// The foreign task with this id, which is not described yet; `None` where the id is of another kind.
 pub(crate) fn find(id: &str) -> Option<&'static TaskSpec> {
     let name = id.strip_prefix(PREFIX).filter(|name| !name.is_empty())?;
-    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(task) = found.iter().find(|task| task.id == id) {
-        return Some(task);
-    }
-    let id: &'static str = String::leak(id.to_string());
-    let task: &'static TaskSpec = Box::leak(Box::new(TaskSpec {
+    Some(remembered(id, |id| TaskSpec {
         id,
         summary: String::leak(format!("Gymnasium's {name}, in a Python worker.")),
         observation: &[],
@@ -61,9 +56,18 @@ pub(crate) fn find(id: &str) -> Option<&'static TaskSpec> {
         reward_threshold: None,
         options: Options::foreign(id, DECLARED),
         build,
-    }));
+    }))
+}
+
+/// The task of a worker with this id, made at its first mention.
+pub(crate) fn remembered(id: &str, make: impl FnOnce(&'static str) -> TaskSpec) -> &'static TaskSpec {
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(task) = found.iter().find(|task| task.id == id) {
+        return task;
+    }
+    let task: &'static TaskSpec = Box::leak(Box::new(make(String::leak(id.to_string()))));
     found.push(task);
-    Some(task)
+    task
 }
 
 /// Fills in what a worker says of a foreign task with its options; it is asked once.

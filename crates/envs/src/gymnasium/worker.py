@@ -15,7 +15,7 @@ import signal
 import sys
 import traceback
 
-PROTOCOL = 1
+PROTOCOL = 2
 # Characters of a traceback that are told.
 LONGEST = 8000
 
@@ -229,6 +229,7 @@ class Singles:
             for leaf in leaves:
                 leaf.write(rows, i, observation)
         arrays.rewards[:], arrays.terminated[:], arrays.truncated[:] = zip(*outcomes)
+        arrays.episode_over[:] = arrays.terminated | arrays.truncated
 
     def close(self):
         for env in self.envs:
@@ -255,7 +256,7 @@ class Vector:
 
     def step(self, actions, leaves, arrays):
         observations, arrays.rewards[:], terminated, truncated, infos = self.envs.step(actions)
-        arrays.terminated[:], arrays.truncated[:] = terminated, truncated
+        arrays.terminated[:], arrays.truncated[:], arrays.episode_over[:] = terminated, truncated, terminated | truncated
         for leaf in leaves:
             leaf.write_all(arrays.observations, observations)
         for i in np.flatnonzero(terminated | truncated):
@@ -272,6 +273,8 @@ def make(request):
         importlib.import_module(name)
     task, n = request["task"], request["num_envs"]
     options = {name: value(text) for name, text in request["options"]}
+    if request["kind"] == "atari":
+        return Games(task, n, **options)
     module, _, name = task.rpartition(":")
     factory = getattr(importlib.import_module(module), name, None) if module and name.isidentifier() else None
     if factory is None:
@@ -301,6 +304,7 @@ class Arrays:
         self.rewards = array("rewards", np.float64, (n,))
         self.terminated = array("terminated", np.bool_, (n,))
         self.truncated = array("truncated", np.bool_, (n,))
+        self.episode_over = array("episode_over", np.bool_, (n,))
 
 
 def describe(envs, parts, actions):
@@ -358,6 +362,9 @@ def work(channel, memory):
         elif isinstance(error, ModuleNotFoundError) and error.name == "gymnasium":
             known, sentence = True, (f"{sys.executable} has no package gymnasium; install it with "
                                      f"`{sys.executable} -m pip install gymnasium`, or name another Python with --python")
+        elif isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("ale_py"):
+            known, sentence = True, (f"{sys.executable} has no package ale-py 0.12; `epgt setup atari` makes a Python that has it, which is "
+                                     "used where neither --python nor EPGT_PYTHON names another")
         else:
             said = " ".join(str(error).split())
             sentence = f"{who} raised {type(error).__name__} {doing}" + (f": {said}" if said else "")

@@ -22,7 +22,7 @@ use super::protocol::{DONE, Failure};
 use crate::EnvError;
 
 /// The program of the worker.
-const SCRIPT: &str = include_str!("worker.py");
+const SCRIPT: &str = concat!(include_str!("atari.py"), include_str!("worker.py"));
 /// How often it is looked whether a worker that does not answer still lives.
 const PULSE: Duration = Duration::from_secs(1);
 /// How long a worker may take to close its environments.
@@ -45,12 +45,19 @@ pub fn use_python(python: impl Into<OsString>) {
 /// The Python of the workers: the one that [`use_python`] named, or `EPGT_PYTHON`, or that of the active virtual environment, or
 /// `python3`.
 pub fn python() -> OsString {
-    let named = PYTHON.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
-    named
-        .or_else(|| variable("EPGT_PYTHON"))
+    named_python()
         .or_else(|| Some(Path::new(&variable("VIRTUAL_ENV")?).join("bin/python").into()))
         .unwrap_or_else(|| "python3".into())
+}
+
+/// The Python that [`use_python`] or `EPGT_PYTHON` names.
+pub(crate) fn named_python() -> Option<OsString> {
+    let named = PYTHON.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    named.or_else(|| variable("EPGT_PYTHON"))
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// A running worker.
@@ -72,8 +79,7 @@ pub(super) struct Worker {
 
 impl Worker {
     /// Starts a worker that shares the memory `file`; every answer may take up to `timeout`.
-    pub fn start(label: &str, file: &File, timeout: Duration) -> Result<Self, EnvError> {
-        let python = python();
+    pub fn start(label: &str, python: OsString, file: &File, timeout: Duration) -> Result<Self, EnvError> {
         let cannot = |what: &str, error: std::io::Error| {
             EnvError::Simulator(format!(
                 "cannot start a worker for {label}: {what} ({error}); name a Python that has gymnasium with --python or \
