@@ -9,6 +9,12 @@ pub fn threads(asked: Option<usize>, jobs: usize) -> usize {
     asked.unwrap_or_else(cores).clamp(1, jobs.max(1))
 }
 
+/// Shares the cores among so many runs at a time: workers that step environments on several threads use no more than theirs.
+pub fn share_cores(runs: usize) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    epgt_envs::gymnasium::use_threads(cores / runs.max(1));
+}
+
 /// Does `work(0)`, `work(1)`, .. up to `jobs`, each on the next free thread, until all are begun or `stop` is set.
 pub fn in_turn(threads: usize, jobs: usize, stop: &AtomicBool, work: impl Fn(usize) + Sync) {
     let next = AtomicUsize::new(0);

@@ -161,6 +161,10 @@ pub fn use_python(python: Option<&Path>) {
 /// Runs the jobs, as many at a time as there are threads, and reports them in order.
 fn train_all(args: &TrainArgs, jobs: Vec<Job>) -> Result<Done, String> {
     let threads = parallel::threads(args.threads, jobs.len());
+    match args.threads {
+        Some(asked) if jobs.len() == 1 => epgt_envs::gymnasium::use_threads(asked),
+        _ => parallel::share_cores(threads),
+    }
     let stop = parallel::stop_on_ctrl_c()?;
     // All runs are set up before any starts, and none where one would be refused, so that a refusal costs nothing.
     for job in jobs.iter().filter(|job| job.config.is_some() && !args.force) {

@@ -66,7 +66,12 @@ impl Curvature {
         let layers = net
             .tensors
             .iter()
-            .map(|layer| Ok([Factor::new(device, layer.inputs + 1)?, Factor::new(device, layer.outputs)?]))
+            .map(|layer| {
+                Ok([
+                    Factor::new(device, layer.inputs + 1)?,
+                    Factor::new(device, layer.outputs)?,
+                ])
+            })
             .collect::<Result<Vec<_>, String>>()?;
         let sizes = || layers.iter().map(|[input, output]| input.size * output.size);
         let (all, most) = (net.weights.len(), sizes().max().unwrap_or(1));
@@ -103,7 +108,12 @@ impl Curvature {
         sum_columns(device, &partial.as_view(), blocks, n - 1, 1, &mut sums)?;
         let (sums, count, size) = (sums.as_view(), rows as f32, n as i32);
         let mut call = device.stream.launch_builder(&device.kernels.border);
-        call.arg(&mut input.moment).arg(&sums).arg(&keep).arg(&scale).arg(&count).arg(&size);
+        call.arg(&mut input.moment)
+            .arg(&sums)
+            .arg(&keep)
+            .arg(&scale)
+            .arg(&count)
+            .arg(&size);
         // SAFETY: the moment is `[n, n]` and there is a sum for every other column.
         unsafe { call.launch(over(n)) }.map_err(told)?;
         let m = output.size;
@@ -121,13 +131,7 @@ impl Curvature {
     }
 
     /// Makes the natural gradient U of the network's gradient V; returns V.U.
-    pub fn precondition(
-        &mut self,
-        device: &Device,
-        net: &ImageNet,
-        damping: f32,
-        of_rest: f32,
-    ) -> Result<f32, String> {
+    pub fn precondition(&mut self, device: &Device, net: &ImageNet, damping: f32, of_rest: f32) -> Result<f32, String> {
         let mut first = 0;
         for (i, ([input, output], tensors)) in self.layers.iter().zip(&net.tensors).enumerate() {
             let (m, n) = (output.size, input.size);
@@ -139,18 +143,31 @@ impl Curvature {
                 net.gradient.slice(tensors.bias.clone()),
             );
             let mut call = device.stream.launch_builder(&device.kernels.join);
-            call.arg(&weight).arg(&bias).arg(&mut self.product).arg(&width).arg(&long);
+            call.arg(&weight)
+                .arg(&bias)
+                .arg(&mut self.product)
+                .arg(&width)
+                .arg(&long);
             // SAFETY: weight and bias have `count` numbers together, and the product has room for them.
             unsafe { call.launch(over(count)) }.map_err(told)?;
             device.turn_rows((&output.vectors, false), &self.product, [m, n], &mut direction)?;
             device.turn_columns(&direction, (&input.vectors, true), [m, n], &mut self.product)?;
             let mut call = device.stream.launch_builder(&device.kernels.divide);
-            call.arg(&self.product).arg(&output.values).arg(&input.values).arg(&damping);
+            call.arg(&self.product)
+                .arg(&output.values)
+                .arg(&input.values)
+                .arg(&damping);
             call.arg(&mut self.quotient).arg(&width).arg(&long);
             // SAFETY: product and quotient have room for `[m, n]`, and there is a value for every row and every column.
             unsafe { call.launch(over(count)) }.map_err(told)?;
             let mut dots = self.dots.slice_mut(i * BLOCKS..(i + 1) * BLOCKS);
-            sum_products(device, &self.product.as_view(), &self.quotient.as_view(), count, &mut dots)?;
+            sum_products(
+                device,
+                &self.product.as_view(),
+                &self.quotient.as_view(),
+                count,
+                &mut dots,
+            )?;
             device.turn_rows((&output.vectors, true), &self.quotient, [m, n], &mut self.product)?;
             device.turn_columns(&self.product, (&input.vectors, false), [m, n], &mut direction)?;
         }
@@ -171,7 +188,14 @@ impl Curvature {
     pub fn advance(&mut self, device: &Device, net: &mut ImageNet, momentum: f32, share: f32) -> Result<(), String> {
         let all = self.velocity.len();
         let direction = self.direction.as_view();
-        blend(device, &mut self.velocity.as_view_mut(), &direction, momentum, share, all)?;
+        blend(
+            device,
+            &mut self.velocity.as_view_mut(),
+            &direction,
+            momentum,
+            share,
+            all,
+        )?;
         let mut first = 0;
         for ([input, output], tensors) in self.layers.iter().zip(&net.tensors) {
             let (count, width) = (input.size * output.size, input.size as i32);

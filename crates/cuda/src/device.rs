@@ -40,6 +40,7 @@ pub(crate) struct Kernels {
     pub blend: CudaFunction,
     pub widen: CudaFunction,
     pub narrow: CudaFunction,
+    pub tanh_all: CudaFunction,
 }
 
 impl Device {
@@ -103,6 +104,7 @@ impl Device {
                 blend: function("blend")?,
                 widen: function("widen")?,
                 narrow: function("narrow")?,
+                tanh_all: function("tanh_all")?,
             },
         })
     }

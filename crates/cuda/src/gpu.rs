@@ -4,10 +4,11 @@ use std::cell::RefCell;
 use std::fmt;
 
 use cudarc::driver::CudaSlice;
-use epgt_nn::{AdamStep, Kept, Projections, Remote, RmsPropStep};
+use epgt_nn::{AdamStep, Kept, Projections, Remote, RmsPropStep, TanhLayer};
 
 use crate::curvature::Curvature;
 use crate::device::told;
+use crate::encoder::Encoder;
 use crate::network::ImageNet;
 use crate::optim::{self, Norm};
 use crate::projector::Projector;
@@ -45,12 +46,15 @@ pub struct Gpu {
     curvature: Option<Curvature>,
     norm: RefCell<Norm>,
     projector: RefCell<Option<Projector>>,
+    encoder: RefCell<Option<Encoder>>,
     fault: RefCell<Option<String>>,
 }
 
 impl fmt::Debug for Gpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gpu").field("name", &self.device.name()).finish_non_exhaustive()
+        f.debug_struct("Gpu")
+            .field("name", &self.device.name())
+            .finish_non_exhaustive()
     }
 }
 
@@ -73,6 +77,7 @@ impl Gpu {
             looked: 0,
             rows: Vec::new(),
             projector: RefCell::new(None),
+            encoder: RefCell::new(None),
             fault: RefCell::new(None),
             net,
             device,
@@ -253,6 +258,21 @@ impl Remote for Gpu {
         features.fill(0.0);
         self.attempt(|| match &mut *self.projector.borrow_mut() {
             Some(projector) => projector.project(&self.device, &self.net.weights, &self.net.gradient, features),
+            None => Ok(()),
+        });
+    }
+
+    fn set_encoder(&mut self, layers: &[TanhLayer<'_>]) {
+        self.attempt_mut(|gpu| {
+            *gpu.encoder.get_mut() = Some(Encoder::new(&gpu.device, layers)?);
+            Ok(())
+        });
+    }
+
+    fn encode(&self, features: &[f32], out: &mut [f32]) {
+        out.fill(0.0);
+        self.attempt(|| match &mut *self.encoder.borrow_mut() {
+            Some(encoder) => encoder.encode(&self.device, features, out),
             None => Ok(()),
         });
     }

@@ -213,3 +213,7 @@ extern "C" __global__ void widen(const float *in, double *out, long count) {
 extern "C" __global__ void narrow(const double *in, float *out, int positive, long count) {
     EACH(i, count) out[i] = positive && in[i] < 0 ? 0 : (float)in[i];
 }
+
+extern "C" __global__ void tanh_all(float *numbers, long count) {
+    EACH(i, count) numbers[i] = tanhf(numbers[i]);
+}

@@ -16,6 +16,7 @@
 
 mod curvature;
 mod device;
+mod encoder;
 mod gpu;
 mod network;
 mod optim;

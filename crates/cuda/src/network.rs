@@ -149,7 +149,13 @@ impl ImageNet {
     pub fn look_back(&mut self, device: &Device) -> Result<(), String> {
         let room = &mut self.room;
         for i in 1..self.windows.len() {
-            look_at_numbers(device, &room.outputs[i - 1], self.windows[i], self.batch, &mut room.patches[i])?;
+            look_at_numbers(
+                device,
+                &room.outputs[i - 1],
+                self.windows[i],
+                self.batch,
+                &mut room.patches[i],
+            )?;
         }
         Ok(())
     }
@@ -243,11 +249,11 @@ impl ImageNet {
 }
 
 /// A layer's weight and bias.
-struct Layer<'a> {
-    weight: CudaView<'a, f32>,
-    bias: CudaView<'a, f32>,
-    inputs: usize,
-    outputs: usize,
+pub(crate) struct Layer<'a> {
+    pub weight: CudaView<'a, f32>,
+    pub bias: CudaView<'a, f32>,
+    pub inputs: usize,
+    pub outputs: usize,
 }
 
 fn layer<'a>(weights: &'a CudaSlice<f32>, tensors: &Tensors) -> Layer<'a> {
@@ -268,7 +274,7 @@ fn sizes(tensors: &Tensors, rows: usize) -> Product {
 }
 
 /// out = a W^T + b, rectified or not.
-fn affine(
+pub(crate) fn affine(
     device: &Device,
     layer: Layer<'_>,
     rows: usize,

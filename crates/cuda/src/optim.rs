@@ -116,7 +116,10 @@ pub(crate) fn rms_prop(
     let (count, long) = (net.weights.len(), net.weights.len() as i64);
     let mut call = device.stream.launch_builder(&device.kernels.rms_prop);
     call.arg(&mut net.weights).arg(&net.gradient).arg(square);
-    call.arg(&step.learning_rate).arg(&step.decay).arg(&step.epsilon).arg(&long);
+    call.arg(&step.learning_rate)
+        .arg(&step.decay)
+        .arg(&step.epsilon)
+        .arg(&long);
     // SAFETY: all three arrays have `count` numbers.
     unsafe { call.launch(over(count)) }.map_err(told)?;
     Ok(())

@@ -40,7 +40,11 @@ impl Projector {
             matrix += dim * width;
         }
         let count = rows.len() / 3;
-        assert_eq!(matrices.len(), matrix * sources, "a matrix for every tensor of every source");
+        assert_eq!(
+            matrices.len(),
+            matrix * sources,
+            "a matrix for every tensor of every source"
+        );
         let zeros = |count: usize| device.stream.alloc_zeros(count).map_err(told);
         Ok(Self {
             rows: device.stream.clone_htod(&rows).map_err(told)?,
@@ -74,7 +78,11 @@ impl Projector {
             let mut features = self.features.slice_mut(n * size..(n + 1) * size);
             let dim = self.dim as i32;
             let mut call = device.stream.launch_builder(&device.kernels.project);
-            call.arg(source).arg(&self.rows).arg(&matrices).arg(&mut features).arg(&dim);
+            call.arg(source)
+                .arg(&self.rows)
+                .arg(&matrices)
+                .arg(&mut features)
+                .arg(&dim);
             // SAFETY: rows lie within the source, matrices within this source's, and there are `dim` features for every row.
             unsafe { call.launch(launch) }.map_err(told)?;
         }

@@ -1,7 +1,7 @@
 //! The GPU's passes beside the same sums written out in double precision. Without a GPU there is only the sentence to check.
 
 use epgt_cuda::{ConvShape, Gpu, NetShape};
-use epgt_nn::{Activation, Adam, Cnn, Kept, Kfac, Mlp, Optimiser, Parameters, Projections, Remote, RmsProp};
+use epgt_nn::{Activation, Adam, Cnn, Kept, Kfac, Mlp, Optimiser, Parameters, Projections, Remote, RmsProp, TanhLayer};
 use epgt_rng::Pcg64;
 
 /// Numbers from 0 to 1 that are the same every time.
@@ -262,7 +262,10 @@ fn optimisers_step_as_their_equations_say() {
         for step in 1..=3 {
             gpu.look(&images_at(&plain, &[0, 1]), 2);
             gpu.backward(&[&factors[0], &factors[1]], &[]);
-            let gradient: Vec<f64> = kept(&gpu, Kept::Gradient, count).iter().map(|&g| f64::from(g)).collect();
+            let gradient: Vec<f64> = kept(&gpu, Kept::Gradient, count)
+                .iter()
+                .map(|&g| f64::from(g))
+                .collect();
             let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
             assert!(norm > 0.5, "the gradient is clipped: {norm}");
             assert!((f64::from(gpu.clip(0.5)) / norm - 1.0).abs() < 1e-5);
@@ -332,6 +335,28 @@ fn features_are_rows_times_matrices_of_weights_and_gradients() {
         }
     }
     close("feature", &ours, &theirs);
+    // A key is made of them by two layers.
+    let weights_of = |random: &mut dyn FnMut() -> f64, count: usize| -> Vec<f32> {
+        (0..count).map(|_| random() as f32 - 0.5).collect()
+    };
+    let (inputs, middle) = (ours.len(), 7);
+    let (w, b) = (
+        weights_of(&mut random, inputs * middle),
+        weights_of(&mut random, middle),
+    );
+    let (v, c) = (weights_of(&mut random, middle * 4), weights_of(&mut random, 4));
+    gpu.set_encoder(&[TanhLayer { weight: &w, bias: &b }, TanhLayer { weight: &v, bias: &c }]);
+    let mut key = [0.0; 2];
+    gpu.encode(&ours, &mut key);
+    let layer = |weight: &[f32], bias: &[f32], inputs: &[f64]| -> Vec<f64> {
+        let rows = weight.chunks_exact(inputs.len()).zip(bias);
+        rows.map(|(row, &bias)| {
+            let sum: f64 = row.iter().zip(inputs).map(|(&w, x)| f64::from(w) * x).sum();
+            (sum + f64::from(bias)).tanh()
+        })
+        .collect()
+    };
+    close("key", &key, &layer(&v, &c, &layer(&w, &b, &theirs))[..2]);
     let norm = |numbers: &[f32]| numbers.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
     let (of_weights, of_gradient) = gpu.norms();
     close("norm", &[of_weights, of_gradient], &[norm(&weights), norm(&gradient)]);
@@ -415,7 +440,10 @@ fn kfac_steps_as_it_does_on_the_cpu() {
             }
         }
         let (ours, theirs) = (there.step_there(&mut gpu).unwrap(), kfac.step(&mut params).unwrap());
-        assert!((ours.scale / theirs.scale - 1.0).abs() < 1e-3, "{ours:?} beside {theirs:?}");
+        assert!(
+            (ours.scale / theirs.scale - 1.0).abs() < 1e-3,
+            "{ours:?} beside {theirs:?}"
+        );
         let weights: Vec<f64> = params.values().iter().map(|&w| f64::from(w)).collect();
         let ours = kept(&gpu, Kept::Weights, weights.len());
         let apart = ours.iter().zip(&weights).map(|(&a, &b)| (f64::from(a) - b).abs());

@@ -14,7 +14,7 @@ mod training;
 
 use std::borrow::Cow;
 
-use epgt_nn::{Activation, FactoredAdam, Kept, Mlp, Parameters, Projections, Remote, TensorShape};
+use epgt_nn::{Activation, FactoredAdam, Kept, Mlp, Parameters, Projections, Remote, TanhLayer, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -148,8 +148,13 @@ impl Encoder {
         self.state.standard.learn(&self.features);
         self.state.standard.apply(&mut self.features);
         watch.lap(&mut self.costs.projecting);
-        let latent = phi.forward(&self.parameters, &self.features, 1);
-        self.state.key.copy_from_slice(&latent[..self.settings.key_dim]);
+        match context.remote {
+            Some(remote) => remote.encode(&self.features, &mut self.state.key),
+            None => {
+                let latent = phi.forward(&self.parameters, &self.features, 1);
+                self.state.key.copy_from_slice(&latent[..self.settings.key_dim]);
+            }
+        }
         watch.lap(&mut self.costs.encoding);
         &self.state.key
     }
@@ -202,11 +207,20 @@ impl Encoder {
         self.kind != EncoderKind::Vae
     }
 
-    /// Gives its projections, and the gradients that it has kept, to the processor that the networks are on.
+    /// Gives its projections, its network and the gradients that it has kept to the processor that the networks are on.
     pub fn send(&self, remote: &mut dyn Remote) {
-        if self.phi.is_none() || !self.looks_from_afar() {
+        let Some(phi) = self.phi.as_ref().filter(|_| self.looks_from_afar()) else {
             return;
-        }
+        };
+        let layers: Vec<TanhLayer<'_>> = phi
+            .layers()
+            .iter()
+            .map(|layer| TanhLayer {
+                weight: self.parameters.value(layer.weight()),
+                bias: self.parameters.value(layer.bias()),
+            })
+            .collect();
+        remote.set_encoder(&layers);
         let projection = &self.projection;
         let matrices: Vec<f32> = projection
             .matrices()

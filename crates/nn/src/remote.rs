@@ -80,6 +80,15 @@ pub struct Projections<'a> {
     pub matrices: &'a [f32],
 }
 
+/// A dense layer with a tanh: its weight `[outputs, inputs]` and its bias.
+#[derive(Clone, Copy, Debug)]
+pub struct TanhLayer<'a> {
+    /// Row by row.
+    pub weight: &'a [f32],
+    /// One number per output.
+    pub bias: &'a [f32],
+}
+
 /// An agent's networks on another processor.
 ///
 /// Whatever fails there is told once, by [`Remote::fault`], and nothing more is done afterwards: outputs are then zeros. So nobody
@@ -134,6 +143,12 @@ pub trait Remote: Send + Debug {
 
     /// Writes every tensor's rows times their matrices.
     fn project(&self, features: &mut [f32]);
+
+    /// Sets the encoder, layer after layer.
+    fn set_encoder(&mut self, layers: &[TanhLayer<'_>]);
+
+    /// The encoder's outputs for (standardised) features; `out` may ask for the first few.
+    fn encode(&self, features: &[f32], out: &mut [f32]);
 
     /// The last gradient becomes the one before.
     fn age(&self);

@@ -184,7 +184,11 @@ impl Workspace {
         }
         self.backward_to_outputs(agent, actions);
         if let Some(remote) = agent.remote_mut() {
-            kfac.observe_there(remote, &[&self.policy_gradient, &self.value_gradient], &self.log_std_gradient);
+            kfac.observe_there(
+                remote,
+                &[&self.policy_gradient, &self.value_gradient],
+                &self.log_std_gradient,
+            );
         }
         Ok(())
     }

@@ -19,9 +19,7 @@ pub(crate) fn open(
     };
     match (config.run.device, unfit(config, image), image) {
         (Device::Cpu, ..) | (Device::Auto, Some(_), _) => Ok(None),
-        (Device::Cuda, Some(reason), _) => Err(format!(
-            "device = cuda cannot be used: {reason}; use --device cpu"
-        )),
+        (Device::Cuda, Some(reason), _) => Err(format!("device = cuda cannot be used: {reason}; use --device cpu")),
         (Device::Auto, None, Some(sides)) => Ok(gpu::open(config, sides, policy).ok()),
         (Device::Cuda, None, Some(sides)) => gpu::open(config, sides, policy).map(Some),
         (_, None, None) => Ok(None),

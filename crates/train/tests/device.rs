@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use epgt_nn::{AdamStep, Kept, Projections, Remote, RmsPropStep, clip_gradient_norm};
+use epgt_nn::{AdamStep, Kept, Projections, Remote, RmsPropStep, TanhLayer, clip_gradient_norm};
 use epgt_pg::ActorCritic;
 use epgt_train::{Assignment, Config, Trainer};
 
@@ -18,6 +18,7 @@ struct Mirror {
     matrices: Vec<f32>,
     tensors: Vec<(usize, usize)>,
     dim: usize,
+    encoder: Vec<(Vec<f32>, Vec<f32>)>,
     older: std::cell::RefCell<VecDeque<Vec<f32>>>,
     fails: bool,
 }
@@ -154,6 +155,21 @@ impl Remote for Mirror {
         }
     }
 
+    fn set_encoder(&mut self, layers: &[TanhLayer<'_>]) {
+        let copy = |layer: &TanhLayer<'_>| (layer.weight.to_vec(), layer.bias.to_vec());
+        self.encoder = layers.iter().map(copy).collect();
+    }
+
+    fn encode(&self, features: &[f32], out: &mut [f32]) {
+        let mut values = features.to_vec();
+        for (weight, bias) in &self.encoder {
+            let rows = weight.chunks_exact(values.len()).zip(bias);
+            let product = |row: &[f32]| row.iter().zip(&values).map(|(w, x)| w * x).sum::<f32>();
+            values = rows.map(|(row, bias)| (product(row) + bias).tanh()).collect();
+        }
+        out.copy_from_slice(&values[..out.len()]);
+    }
+
     fn age(&self) {
         let mut older = self.older.borrow_mut();
         if older.pop_back().is_some() {
@@ -163,7 +179,10 @@ impl Remote for Mirror {
 
     fn norms(&self) -> (f32, f32) {
         let norm = |numbers: &[f32]| numbers.iter().map(|x| x * x).sum::<f32>().sqrt();
-        (norm(self.agent().params.values()), norm(self.agent().params.gradients()))
+        (
+            norm(self.agent().params.values()),
+            norm(self.agent().params.gradients()),
+        )
     }
 
     fn read(&self, what: Kept, out: &mut [f32]) {
@@ -214,7 +233,11 @@ fn iterate(trainer: &mut Trainer, times: usize) {
 /// Everything that was learned is the same but for rounding.
 fn assert_alike(here: &Trainer, there: &Trainer, what: &str) {
     let (ours, theirs) = (here.policy.params.values(), there.policy.params.values());
-    let worst = ours.iter().zip(theirs).map(|(a, b)| (a - b).abs()).fold(0.0f32, f32::max);
+    let worst = ours
+        .iter()
+        .zip(theirs)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0f32, f32::max);
     assert!(worst < 2e-3, "{what}: weights are up to {worst} apart");
     assert_eq!(here.rollout.actions, there.rollout.actions, "{what}");
     assert_eq!(here.hyper.values(), there.hyper.values(), "{what}");
@@ -255,7 +278,10 @@ fn a_checkpoint_made_elsewhere_goes_on_here_and_there() {
             iterate(&mut resumed, 3);
             assert_alike(&whole, &resumed, algo);
             if far {
-                assert_eq!(whole.policy.params, resumed.policy.params, "bit for bit where it was made");
+                assert_eq!(
+                    whole.policy.params, resumed.policy.params,
+                    "bit for bit where it was made"
+                );
             }
         }
     }

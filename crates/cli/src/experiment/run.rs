@@ -117,6 +117,7 @@ fn make_runs(args: &RunArgs, plan: &Plan, cells: &[&Cell], states: &[State]) -> 
     open.sort_by_key(|&i| (cells[i].task, cells[i].config.run.seed, cells[i].method));
 
     let jobs = parallel::threads(args.jobs, open.len());
+    parallel::share_cores(jobs);
     progress.announce(jobs);
     let progress = Mutex::new(progress);
     let stop = parallel::stop_on_ctrl_c()?;

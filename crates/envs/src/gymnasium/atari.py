@@ -8,11 +8,12 @@
 class Games:
     """N games, each begun anew when it is over and not before."""
 
-    def __init__(self, rom, n, episodic_life, fire_reset, **options):
+    def __init__(self, rom, n, threads, episodic_life, fire_reset, **options):
         from ale_py.vector_env import AtariVectorEnv
 
         mode = gymnasium.vector.AutoresetMode.SAME_STEP
-        self.envs = AtariVectorEnv(rom, n, autoreset_mode=mode, reward_clipping=False, use_fire_reset=fire_reset, **options)
+        self.envs = AtariVectorEnv(rom, n, num_threads=threads, autoreset_mode=mode, reward_clipping=False, use_fire_reset=fire_reset,
+                                   **options)
         self.now, self.spec = None, None
         self.observation_space, self.action_space = self.envs.single_observation_space, self.envs.single_action_space
         self.episodic_life = episodic_life

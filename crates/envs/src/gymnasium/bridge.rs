@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::memory::{self, Memory};
 use super::protocol::{Description, Layout, PROTOCOL, RESET, Ready, Request, SEEDED_RESET, STEP};
-use super::worker::{Worker, python};
+use super::worker::{Worker, python, threads};
 use crate::group::Account;
 use crate::space::choice;
 use crate::vec_env::{Episode, StepRow};
@@ -59,6 +59,7 @@ pub(super) fn start(options: &Options, n: usize) -> Result<(Worker, std::fs::Fil
             .collect(),
         options: options.for_worker(),
         num_envs: n,
+        threads: threads(),
     };
     let description: Description = worker.ask(&request)?;
     let fits = description.check();

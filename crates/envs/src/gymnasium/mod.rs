@@ -13,7 +13,7 @@ mod protocol;
 mod task;
 mod worker;
 
-pub use worker::{python, use_python};
+pub use worker::{python, threads, use_python, use_threads};
 
 pub(crate) use bridge::Bridge;
 pub(crate) use env::ForeignEnv;

@@ -32,6 +32,8 @@ pub(super) struct Request<'a> {
     /// Keyword arguments, as texts.
     pub options: Vec<(&'a str, String)>,
     pub num_envs: usize,
+    /// Threads that may step them, where what makes them can use several.
+    pub threads: usize,
 }
 
 /// The bounds of a box; `None` is an infinite one.

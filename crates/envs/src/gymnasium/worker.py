@@ -274,7 +274,7 @@ def make(request):
     task, n = request["task"], request["num_envs"]
     options = {name: value(text) for name, text in request["options"]}
     if request["kind"] == "atari":
-        return Games(task, n, **options)
+        return Games(task, n, min(n, request["threads"]), **options)
     module, _, name = task.rpartition(":")
     factory = getattr(importlib.import_module(module), name, None) if module and name.isidentifier() else None
     if factory is None:

@@ -12,6 +12,7 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -31,6 +32,8 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const KEPT: usize = 4096;
 
 static PYTHON: Mutex<Option<OsString>> = Mutex::new(None);
+/// Threads of a worker; 0 where nobody has said anything.
+static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// Has all workers use this Python, whatever the environment's variables say.
 ///
@@ -40,6 +43,24 @@ static PYTHON: Mutex<Option<OsString>> = Mutex::new(None);
 /// ```
 pub fn use_python(python: impl Into<OsString>) {
     *PYTHON.lock().unwrap_or_else(PoisonError::into_inner) = Some(python.into());
+}
+
+/// Has every worker that steps its environments on several threads, as Atari's does, use at most so many.
+///
+/// ```
+/// epgt_envs::gymnasium::use_threads(2);
+/// assert_eq!(epgt_envs::gymnasium::threads(), 2);
+/// ```
+pub fn use_threads(threads: usize) {
+    THREADS.store(threads.max(1), Ordering::Relaxed);
+}
+
+/// The most threads of a worker: what [`use_threads`] said, or as many as the machine has cores.
+pub fn threads() -> usize {
+    match THREADS.load(Ordering::Relaxed) {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    }
 }
 
 /// The Python of the workers: the one that [`use_python`] named, or `EPGT_PYTHON`, or that of the active virtual environment, or

@@ -48,11 +48,7 @@ impl Kfac {
         for (layer, block) in self.blocks.iter_mut().enumerate() {
             for (of_inputs, factor) in [(true, &mut block.input), (false, &mut block.output)] {
                 for (part, numbers) in PARTS.into_iter().zip(factor.parts_mut()) {
-                    let what = Kept::Curvature {
-                        layer,
-                        of_inputs,
-                        part,
-                    };
+                    let what = Kept::Curvature { layer, of_inputs, part };
                     see(what, numbers);
                 }
             }
