@@ -88,9 +88,9 @@ fn play(task: &TaskSpec, seed: u64, steps: usize) -> Played {
         actions.chunks_exact_mut(1).for_each(|row| space.sample(&mut rng, row));
         rows.step(&mut envs, &actions).unwrap();
         let mut over = vec![false; n];
-        for i in 0..n {
-            running[i].0 += f64::from(rows.rewards[i]);
-            running[i].1 += 1;
+        for (game, &reward) in running.iter_mut().zip(&rows.rewards) {
+            game.0 += f64::from(reward);
+            game.1 += 1;
         }
         for game in envs.finished() {
             over[game.env] = true;
