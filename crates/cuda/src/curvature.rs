@@ -7,8 +7,9 @@ use epgt_nn::{CurvaturePart, Kept};
 
 use crate::Device;
 use crate::device::{over, told};
-use crate::network::{ImageNet, ROW_BLOCKS, sum_columns};
+use crate::network::ImageNet;
 use crate::optim::{BLOCKS, sum_products};
+use crate::passes::{ROW_BLOCKS, sum_columns};
 
 /// A running second moment and its last eigen-decomposition.
 struct Factor {

@@ -6,7 +6,7 @@ use epgt_nn::TanhLayer;
 
 use crate::Device;
 use crate::device::{over, told};
-use crate::network::{Layer, affine};
+use crate::passes::{Layer, affine};
 
 /// Layers one after another, each with its outputs.
 pub(crate) struct Encoder {

@@ -133,7 +133,7 @@ impl Gpu {
 fn grow(device: &Device, room: &mut CudaSlice<u8>, bytes: usize) -> Result<(), String> {
     if bytes > room.len() {
         let mut wider = device.stream.alloc_zeros(bytes.max(2 * room.len())).map_err(told)?;
-        if room.len() > 0 {
+        if !room.is_empty() {
             let mut start = wider.slice_mut(..room.len());
             device.stream.memcpy_dtod(room, &mut start).map_err(told)?;
         }

@@ -20,6 +20,7 @@ mod encoder;
 mod gpu;
 mod network;
 mod optim;
+mod passes;
 mod projector;
 mod shape;
 

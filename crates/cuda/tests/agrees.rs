@@ -429,10 +429,9 @@ fn kfac_steps_as_it_does_on_the_cpu() {
             trunk.backward(&mut params, &flow);
             let there_too = [&gradients[0][..], &gradients[1]];
             if sampled {
-                let mut next = kfac.observe_cnn(0, &trunk);
-                for layer in heads.iter().flat_map(Mlp::layers) {
-                    kfac.observe_rows(next, layer.input(), layer.delta(), layer.batch());
-                    next += 1;
+                let first = kfac.observe_cnn(0, &trunk);
+                for (i, layer) in (first..).zip(heads.iter().flat_map(Mlp::layers)) {
+                    kfac.observe_rows(i, layer.input(), layer.delta(), layer.batch());
                 }
                 there.observe_there(&mut gpu, &there_too, &[]);
             } else {

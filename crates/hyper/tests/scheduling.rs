@@ -374,6 +374,7 @@ fn what_can_only_change_with_a_rollout_is_decided_once_per_rollout() {
                         update,
                         progress,
                         parameters,
+                        remote: None,
                     })
                     .to_vec(),
             );
