@@ -8,6 +8,7 @@
 
 mod bridge;
 mod env;
+mod looking;
 mod memory;
 mod protocol;
 mod task;

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Serialize, de::DeserializeOwned};
 
+use super::looking::Looking;
 use super::protocol::{DONE, Failure};
 use crate::EnvError;
 
@@ -90,6 +91,7 @@ pub(super) struct Worker {
     timeout: Duration,
     label: String,
     ended: bool,
+    looking: Looking,
     /// Closed when this process ends, however it ends.
     _lifeline: std::io::PipeWriter,
     /// Its other end: the worker's wish to be killed lasts as long as that is open somewhere, and what the worker has started may
@@ -152,6 +154,7 @@ impl Worker {
             timeout,
             label: label.to_string(),
             ended: false,
+            looking: Looking::default(),
             _lifeline: held,
             _wish: lifeline,
         })
@@ -180,7 +183,9 @@ impl Worker {
     #[inline]
     pub fn order(&mut self, command: u8) -> Result<(), EnvError> {
         self.send(&[command])?;
-        match self.byte(Instant::now)? {
+        let seen = self.looking.for_byte(&self.channel);
+        let first = seen.map_or_else(|| self.byte(Instant::now), Ok)?;
+        match first {
             DONE => Ok(()),
             first => {
                 let line = self.line(vec![first])?;
