@@ -129,9 +129,8 @@ impl Workspace {
     pub fn forward_all(&mut self, agent: &mut ActorCritic, observations: Rows<'_>, actions: &[f32]) {
         let batch = actions.len() / agent.distribution.action_size();
         let mut all = std::mem::take(&mut self.all);
-        all.clear();
-        all.extend(0..batch as u32);
-        self.forward(agent, observations, &all, actions);
+        all.extend(all.len() as u32..batch as u32);
+        self.forward(agent, observations, &all[..batch], actions);
         self.all = all;
     }
 
