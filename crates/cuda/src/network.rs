@@ -26,8 +26,9 @@ pub(crate) struct ImageNet {
 /// Buffers of a pass; they grow to the largest batch and are never given back.
 struct Room {
     batch: usize,
-    /// Which images are looked at.
+    /// Which images are looked at, and the same numbers here: those of acting never change and are brought up once.
     rows: CudaSlice<u32>,
+    known_rows: Vec<u32>,
     /// Of each convolution: its patches, later their gradients; its outputs; and their gradients.
     patches: Vec<CudaSlice<f32>>,
     outputs: Vec<CudaSlice<f32>>,
@@ -53,6 +54,7 @@ impl Room {
         Ok(Self {
             batch,
             rows: device.stream.alloc_zeros(batch).map_err(told)?,
+            known_rows: Vec::with_capacity(batch),
             patches: windows
                 .iter()
                 .map(|window| floats(batch * window.positions() * window.patch()))
@@ -105,8 +107,12 @@ impl ImageNet {
         }
         self.batch = batch;
         let room = &mut self.room;
-        let mut places = room.rows.slice_mut(..batch);
-        device.stream.memcpy_htod(rows, &mut places).map_err(told)?;
+        if room.known_rows != rows {
+            let mut places = room.rows.slice_mut(..batch);
+            device.stream.memcpy_htod(rows, &mut places).map_err(told)?;
+            room.known_rows.clear();
+            room.known_rows.extend_from_slice(rows);
+        }
         for i in 0..self.windows.len() {
             let (window, tensors) = (self.windows[i], &self.tensors[i]);
             match i {
