@@ -55,6 +55,23 @@ class DoNothing(gymnasium.Env):
         return seen, reward, self.now >= self.length, False, {}
 
 
+class Choosing(gymnasium.Env):
+    """Observes one of three choices: the first, and after a step whatever it was given."""
+
+    observation_space = spaces.Discrete(3)
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, seen=1):
+        self.seen = seen
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return self.seen, 0.0, False, False, {}
+
+
 class Everything(gymnasium.Env):
     """Tells its seed and its actions in an observation of all kinds, and ends when told to."""
 

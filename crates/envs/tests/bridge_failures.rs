@@ -73,6 +73,31 @@ fn failures_are_told_in_one_sentence_with_what_python_said() {
 }
 
 #[test]
+fn only_a_choice_of_the_space_is_one() {
+    for (seen, choice) in [
+        ("2", true),
+        ("2.0", true),
+        ("3", false),
+        ("-1", false),
+        ("1.5", false),
+        ("NaN", false),
+    ] {
+        let Some(task) = own("Choosing", &[("seen", seen)]) else {
+            return;
+        };
+        let mut envs = VecEnv::new(&task, 1, 0).unwrap();
+        let mut rows = Rows::of(&envs);
+        envs.reset(&mut rows.observations).unwrap();
+        assert_eq!(rows.numbers(), [1.0, 0.0, 0.0]);
+        let told = rows.step(&mut envs, &[0.0]).err().map(|error| error.to_string());
+        match &told {
+            None => assert_eq!((choice, rows.numbers()), (true, &[0.0, 0.0, 1.0][..]), "{seen}"),
+            Some(told) => assert!(!choice && told.contains("which is outside its space"), "{seen}: {told}"),
+        }
+    }
+}
+
+#[test]
 fn what_the_environment_prints_disturbs_nothing() {
     let Some(task) = own("DoNothing", &[("fault", "print"), ("at", "2")]) else {
         return;

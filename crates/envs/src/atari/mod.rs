@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::gymnasium::{ForeignEnv, named_python, remembered};
-use crate::{Entry, Env, EnvError, Limit, OptionValue, Options, Space, TaskOption, TaskSpec, mujoco};
+use crate::{Entry, Env, EnvError, Limit, OptionValue, Options, Space, TaskOption, TaskSpec, mujoco, tasks};
 use games::{ACTIONS, GAMES, Game};
 
 /// The version of ale-py that `epgt setup atari` gets and the tests hold this against.
@@ -118,19 +118,27 @@ pub(crate) fn find(id: &str) -> Option<&'static TaskSpec> {
 pub(crate) fn suggest(id: &str) -> Option<String> {
     let modern = id.starts_with("ALE/");
     let bare = id.strip_prefix("ALE/").unwrap_or(id);
-    let bare = bare.split_once("-v").map_or(bare, |(bare, _)| bare);
+    let bare = unversioned(bare);
     let name = bare.strip_suffix("NoFrameskip").unwrap_or(bare);
     let names: Vec<String> = names().collect();
     let same = |known: &&String| known.eq_ignore_ascii_case(&name.replace('_', ""));
     let found = names.iter().find(same).map(String::as_str);
-    // Other ids have names that are like a game's as well.
+    // Other tasks have names as well: unless the id says that it is a game's, a game must be nearer than all of them.
     let named = modern || name != bare;
-    let nearest = || epgt_settings::nearest(name, names.iter().map(String::as_str)).filter(|_| named);
+    let others = tasks().iter().filter(|_| !named).map(|task| unversioned(task.id));
+    let nearest = || {
+        let nearest = epgt_settings::nearest(name, names.iter().map(String::as_str).chain(others))?;
+        names.iter().map(String::as_str).find(|known| *known == nearest)
+    };
     let name = found.or_else(nearest)?;
     Some(match modern || id.ends_with("-v5") {
         true => format!("ALE/{name}-v5"),
         false => format!("{name}NoFrameskip-v4"),
     })
+}
+
+fn unversioned(id: &str) -> &str {
+    id.split_once("-v").map_or(id, |(name, _)| name)
 }
 
 /// What the options say of actions and time, once they are known.
@@ -248,11 +256,23 @@ mod tests {
             ("ALE/pong-v5", "ALE/Pong-v5"),
             ("Pong-v5", "ALE/Pong-v5"),
             ("space_invaders", "SpaceInvadersNoFrameskip-v4"),
+            ("Pnog-v5", "ALE/Pong-v5"),
+            ("Brekout-v4", "BreakoutNoFrameskip-v4"),
         ] {
             assert_eq!(suggest(given).as_deref(), Some(meant), "{given}");
         }
-        assert_eq!(suggest("CartPole-v1"), None);
-        assert_eq!(suggest("Walker2d-v4"), None);
+        for other in [
+            "CartPole-v1",
+            "Walker2d-v4",
+            "CartPol",
+            "mountaincar-v0",
+            "HalfCheeta-v4",
+            "Ant-v6",
+            "Walker-v4",
+            "pixelcatch",
+        ] {
+            assert_eq!(suggest(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -117,8 +117,9 @@ class Choices(Leaf):
         self.names = [f"{part(k)} is {c + s}" for k, (n, s) in enumerate(zip(counts, start)) for c in range(n)]
 
     def chosen(self, found):
-        index = found.astype(np.int64).reshape(-1, len(self.counts)) - self.start
-        if ((index < 0) | (index >= self.counts)).any():
+        whole = found.astype(np.int64)
+        index = whole.reshape(-1, len(self.counts)) - self.start
+        if (whole != found).any() or ((index < 0) | (index >= self.counts)).any():
             raise Refused(f"returned {self.name or 'an observation'} {found.tolist()}, which is outside its space")
         return self.first + index
 
