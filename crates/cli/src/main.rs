@@ -34,6 +34,7 @@ pub enum Done {
 }
 
 fn main() -> ExitCode {
+    epgt_train::usage::give_memory_back();
     let program = Program::parse();
     let done = match &program.command {
         Command::Train(args) => train::run(args),
