@@ -133,7 +133,7 @@ def record(discrete, normalize, shared=False):
             v = gradients["policy.log_std"]
             directions["policy.log_std"] = v / (2 + now["damping"])
             slope += (v * directions["policy.log_std"]).sum()
-        scale = min(now["learning_rate"], torch.sqrt(2 * now["kl_clip"] / slope).item())
+        scale = min(now["learning_rate"], torch.sqrt(now["kl_clip"] / slope).item())
         with torch.no_grad():
             for name, u in directions.items():
                 m = now["momentum"] * momenta.get(name, 0.0) + (1 - now["momentum"]) * scale * u

@@ -194,10 +194,12 @@ fn acktr(family: &str) -> Pairs {
         ],
         "MountainCarContinuous" => &[("n_envs", "4"), ("acktr.n_steps", "10")],
         "Pendulum" => &[("n_envs", "8"), ("acktr.momentum", "0.0"), ("acktr.gamma", "0.9")],
-        // The paper's setting for its Fig. 3; the entropy's weight is that of ACKTR's authors.
+        // The paper's setting for its Fig. 3; the entropy's weight is that of ACKTR's authors, and so is the value's Fisher matrix.
         "atari" => &[
             ("n_envs", "40"),
             ("acktr.learning_rate_schedule", "linear"),
+            ("acktr.kl_clip", "0.001"),
+            ("acktr.vf_fisher_coef", "4.0"),
             ("acktr.ent_coef", "0.01"),
         ],
         _ => &[("n_envs", "16"), ("acktr.momentum", "0.0")],
