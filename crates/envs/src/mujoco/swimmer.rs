@@ -57,12 +57,8 @@ pub(super) const V5: Definition = Definition {
 
 pub(super) const V4: Definition = Definition {
     id: "Swimmer-v4",
-    options: &[
-        "forward_reward_weight",
-        "ctrl_cost_weight",
-        "reset_noise_scale",
-        "exclude_current_positions_from_observation",
-    ],
+    // Its model and frame skip cannot be chosen.
+    options: V5.options.split_at(2).1,
     ..V5
 };
 

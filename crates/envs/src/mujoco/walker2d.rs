@@ -64,16 +64,8 @@ pub(super) const V5: Definition = Definition {
 pub(super) const V4: Definition = Definition {
     id: "Walker2d-v4",
     model: "walker2d.xml",
-    options: &[
-        "forward_reward_weight",
-        "ctrl_cost_weight",
-        "healthy_reward",
-        "terminate_when_unhealthy",
-        "healthy_z_range",
-        "healthy_angle_range",
-        "reset_noise_scale",
-        "exclude_current_positions_from_observation",
-    ],
+    // Its model and frame skip cannot be chosen.
+    options: V5.options.split_at(2).1,
     judge: |moment| judge(moment, moment.health_v4(healthy(moment))),
     ..V5
 };
