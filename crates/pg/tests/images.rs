@@ -74,7 +74,7 @@ fn ppo_learns_to_catch() {
 fn acktr_learns_to_catch() {
     let settings = AcktrSettings {
         n_steps: 16,
-        kl_clip: 0.01,
+        kl_clip: 0.02,
         inverse_interval: 20,
         ..Default::default()
     };
