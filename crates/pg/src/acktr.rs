@@ -19,7 +19,7 @@
 //! their code and all that follows it, EPGT's too, leave out the 2, and so does `kl_clip`: it is twice the divergence that a step is
 //! allowed. They also sample the value's Fisher matrix with the gradient of `(V - v)^2`, which is twice that of the log-likelihood:
 //! their value of unit variance is our `vf_fisher_coef = 4`. With a trunk that policy and value share this matters: on Breakout a
-//! `kl_clip` of 0.004 with `vf_fisher_coef = 1` ends with rectifiers that are closed for good, and 0.003 with 4 does not.
+//! `kl_clip` of 0.004 with `vf_fisher_coef = 1` ended with a value that explains nothing for good, and 0.003 with 4 did not.
 //!
 //! The divergence that is limited is the one K-FAC predicts, which takes layers for independent. The real one is larger: on
 //! CartPole and Pendulum, where 1e-5 was allowed, the value's was 3 to 4 times that at the first step and mostly 4 to 25
