@@ -16,9 +16,9 @@
 //! continuous actions have an exact Fisher of 2. A number that is not finite never reaches the parameters.
 //!
 //! `kl_clip` and `vf_fisher_coef` have to be read with care. ACKTR's authors write `nu = min(learning_rate, sqrt(2 delta / g F^-1 g))`;
-//! their code and all that follows it, EPGT's too, leave out the 2, and so does `kl_clip`: it is twice the divergence that a step is
-//! allowed. They also sample the value's Fisher matrix with the gradient of `(V - v)^2`, which is twice that of the log-likelihood:
-//! their value of unit variance is our `vf_fisher_coef = 4`. With a trunk that policy and value share this matters: on Breakout a
+//! the public code that EPGT's experiments ran on leaves out the 2, and so does `kl_clip`: it is twice the divergence that a step is
+//! allowed. That code also samples the value's Fisher matrix with the gradient of `(V - v)^2`, which is twice that of the
+//! log-likelihood: its value of unit variance is our `vf_fisher_coef = 4`. With a trunk that policy and value share this matters: on Breakout a
 //! `kl_clip` of 0.004 with `vf_fisher_coef = 1` ended with a value that explains nothing for good, and 0.003 with 4 did not.
 //!
 //! The divergence that is limited is the one K-FAC predicts, which takes layers for independent. The real one is larger: on
