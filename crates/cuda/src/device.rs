@@ -70,7 +70,7 @@ impl Device {
     fn open() -> Result<Self, String> {
         let context = CudaContext::new(0).map_err(told)?;
         // SAFETY: all work of this context goes through the one stream below, in the order in which it was asked for. Keeping track
-        // of what reads and writes which array cost 7% of a training step on 256 images.
+        // of what reads and writes which array cost up to 7% of a training step on 256 images.
         unsafe { context.disable_event_tracking() };
         let name = context.name().map_err(told)?;
         let (major, minor) = context.compute_capability().map_err(told)?;
