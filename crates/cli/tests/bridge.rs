@@ -102,6 +102,41 @@ fn the_environment_of_the_readme_trains_twice_to_the_same_policy_and_is_evaluate
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn what_workers_compute_is_in_the_cpu_time_of_a_run() {
+    let Some(place) = place() else { return };
+    place.write(
+        "busy.py",
+        "import time\n\
+         from corridor import Corridor\n\
+         class Busy(Corridor):\n\
+         \x20   def __init__(self):\n\
+         \x20       super().__init__()\n\
+         \x20       begun = time.process_time()\n\
+         \x20       while time.process_time() < begun + 1.5:\n\
+         \x20           pass\n",
+    );
+    let mut arguments = vec![
+        "train",
+        "gym:busy:Busy",
+        "--n-envs",
+        "1",
+        "--steps",
+        "128",
+        "--quiet",
+        "--json",
+    ];
+    for setting in ["ppo.n_steps=64", "eval_interval=128", "eval_episodes=1"] {
+        arguments.extend(["--set", setting]);
+    }
+    let ended = place.run(&arguments);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let result: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    // One worker trains and another evaluates.
+    assert!(result["cpu_seconds"].as_f64().unwrap() > 3.0, "{result}");
+}
+
+#[test]
 fn a_task_is_described_with_its_options() {
     let Some(place) = place() else { return };
     let ended = place.run(&["tasks", "gym:Failing-v0", "--import", "failing", "--env-arg", "at=0"]);

@@ -37,7 +37,7 @@ pub struct RunResult {
     pub steps_per_second: f64,
     /// Wall-clock seconds, over all resumes.
     pub wall_seconds: f64,
-    /// CPU seconds of the training, over all resumes.
+    /// CPU seconds of the training, over all resumes; those of Python workers are counted where the system tells (Linux).
     pub cpu_seconds: f64,
     /// Peak resident memory of the process in megabytes.
     pub peak_memory_mb: f64,

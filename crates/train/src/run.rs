@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use epgt_envs::gymnasium::ended_cpu_seconds;
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +82,7 @@ pub struct Run {
     /// Steps that were done when this process took over.
     steps_before: u64,
     started: Instant,
-    /// Of the training thread, or of the process where the run has it to itself.
+    /// Of the training thread, or of the process where the run has it to itself; workers come on top.
     cpu_clock: fn() -> f64,
     cpu_started: f64,
     /// Held as long as the run is open, so that no second process trains in the same directory.
@@ -165,7 +166,8 @@ impl Run {
             before: (0.0, 0.0),
             started: Instant::now(),
             cpu_clock: usage::thread_cpu_seconds,
-            cpu_started: usage::thread_cpu_seconds(),
+            // A worker's start belongs to its run.
+            cpu_started: usage::thread_cpu_seconds() + ended_cpu_seconds(),
             _lock: lock,
         }
     }
@@ -310,7 +312,7 @@ impl Run {
     }
 
     fn cpu_seconds(&self) -> f64 {
-        self.before.1 + (self.cpu_clock)() - self.cpu_started
+        self.before.1 + self.trainer.cpu_seconds(self.cpu_clock) - self.cpu_started
     }
 
     fn progress(&self) -> Progress<'_> {

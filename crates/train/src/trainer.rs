@@ -11,6 +11,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 
+use epgt_envs::gymnasium::ended_cpu_seconds;
 use epgt_envs::{EnvError, Normalizer, Observations, RowShape, TaskSpec, VecEnv};
 use epgt_hyper::{HyperAgent, Outcome, Plan, SavedAgent, TrainingContext};
 use epgt_nn::Parameters;
@@ -207,6 +208,12 @@ impl Trainer {
     /// it, so it is not part of the configuration.
     pub fn use_threads(&mut self, threads: usize) {
         self.envs.use_threads(threads);
+    }
+
+    /// CPU seconds of the thread that trains and of the workers that step environments for it, from an unknown beginning: one
+    /// of them is subtracted from another. `clock` is the thread's or the process's.
+    pub fn cpu_seconds(&self, clock: fn() -> f64) -> f64 {
+        clock() + ended_cpu_seconds() + self.envs.worker_cpu_seconds()
     }
 
     /// A score as a share of the way from random play to a human's (0 to 1), where the task has such scores.

@@ -106,6 +106,10 @@ impl Bridge {
         self.worker.id()
     }
 
+    pub fn worker_cpu_seconds(&self) -> f64 {
+        self.worker.cpu_seconds()
+    }
+
     /// Begins an episode in every environment. A first one is seeded, and keeps the limit it was given.
     pub fn reset(&mut self, seed: Option<u64>, mut observations: RowsMut<'_>) -> Result<(), EnvError> {
         match seed {

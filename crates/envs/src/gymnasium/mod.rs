@@ -14,7 +14,7 @@ mod protocol;
 mod task;
 mod worker;
 
-pub use worker::{python, threads, use_python, use_threads};
+pub use worker::{ended_cpu_seconds, python, threads, use_python, use_threads};
 
 pub(crate) use bridge::Bridge;
 pub(crate) use env::ForeignEnv;

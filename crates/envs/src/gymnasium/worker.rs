@@ -3,6 +3,7 @@
 //! It never outlives the program: the kernel kills it, and what it has started, when the pipe that only this process holds open is
 //! closed. What it prints is kept for the error, where it can help.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -35,6 +36,21 @@ const KEPT: usize = 4096;
 static PYTHON: Mutex<Option<OsString>> = Mutex::new(None);
 /// Threads of a worker; 0 where nobody has said anything.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// CPU seconds of the workers whose end this thread has seen.
+    static ENDED: Cell<f64> = const { Cell::new(0.0) };
+}
+
+/// CPU seconds (user and system) of the workers that the calling thread has ended; those of a worker that still runs are in
+/// [`VecEnv::worker_cpu_seconds`](crate::VecEnv::worker_cpu_seconds).
+///
+/// ```
+/// assert_eq!(epgt_envs::gymnasium::ended_cpu_seconds(), 0.0);
+/// ```
+pub fn ended_cpu_seconds() -> f64 {
+    ENDED.get()
+}
 
 /// Has all workers use this Python, whatever the environment's variables say.
 ///
@@ -162,6 +178,25 @@ impl Worker {
 
     pub fn id(&self) -> u32 {
         self.child.id()
+    }
+
+    /// CPU seconds (user and system) that it has used, where the system tells (Linux), and until it has ended. What it has started
+    /// is not counted.
+    pub fn cpu_seconds(&self) -> f64 {
+        if self.ended {
+            return 0.0;
+        }
+        #[cfg(target_os = "linux")]
+        // SAFETY: both places live across the calls, and the process has not been waited for, so the number still belongs to it.
+        unsafe {
+            let (mut clock, mut time) = (0, std::mem::zeroed::<libc::timespec>());
+            if libc::clock_getcpuclockid(self.child.id() as libc::pid_t, &mut clock) == 0
+                && libc::clock_gettime(clock, &mut time) == 0
+            {
+                return time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9;
+            }
+        }
+        0.0
     }
 
     /// Tells it something and waits for its answer, both in lines.
@@ -312,6 +347,7 @@ impl Worker {
         if self.ended {
             return None;
         }
+        ENDED.set(ENDED.get() + self.cpu_seconds());
         self.ended = true;
         // SAFETY: the group is that of a child that has not been waited for, so the number still belongs to it.
         unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };

@@ -64,6 +64,21 @@ impl VecEnv {
         }
     }
 
+    /// CPU seconds (user and system) that this worker has used, its start included; 0 where there is none, and where the system
+    /// does not tell.
+    ///
+    /// ```
+    /// use epgt_envs::{VecEnv, find};
+    /// assert_eq!(VecEnv::new(find("Pendulum-v1")?, 1, 0)?.worker_cpu_seconds(), 0.0);
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn worker_cpu_seconds(&self) -> f64 {
+        match &self.groups {
+            Groups::Foreign(bridge) => bridge.worker_cpu_seconds(),
+            _ => 0.0,
+        }
+    }
+
     /// Takes back what can be: the count of steps. The seed of the environments is made of the first one and that count, so that
     /// it is another at every point of the run, and always the same at one.
     pub(super) fn begin_anew(&mut self, saved: &Progress) -> Result<(), EnvError> {

@@ -198,7 +198,7 @@ impl Member {
     /// Trains until the target, or for one phase where it should stop. A member that diverges stays at its last good update.
     pub fn train(&mut self, order: &Order<'_>, gauge: &Gauge) -> Result<(), RunError> {
         let cadence = order.cadence;
-        let cpu = usage::thread_cpu_seconds();
+        let cpu = self.trainer.cpu_seconds(usage::thread_cpu_seconds);
         while !self.has_reached(order.target) {
             let before = self.trainer.counters.steps;
             match self.trainer.iterate() {
@@ -233,7 +233,7 @@ impl Member {
                 break;
             }
         }
-        self.record.cpu_seconds += usage::thread_cpu_seconds() - cpu;
+        self.record.cpu_seconds += self.trainer.cpu_seconds(usage::thread_cpu_seconds) - cpu;
         Ok(())
     }
 
