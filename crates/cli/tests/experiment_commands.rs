@@ -136,6 +136,23 @@ fn the_printed_commands_make_the_whole_experiment() {
 }
 
 #[test]
+fn what_has_not_begun_is_named_and_takes_no_room_in_the_tables() {
+    let place = place();
+    place.write("two.toml", &format!("{TINY}\n[[task]]\ntask = \"Acrobot-v1\"\n"));
+    let only = "task=CartPole-v1,method=fixed,seed=4-5";
+    let printed = works(&place, &["run", "two.toml", "-q", "--out", "two", "--only", only]);
+    assert_eq!(line(&printed, &["fixed"])[1..4], ["2", "of", "3"]);
+    assert!(!printed.contains("No run has begun"), "{printed}");
+    let page = fs::read_to_string(place.path("two/results.md")).unwrap();
+    let (tables, _) = page.split_once("## Settings").unwrap();
+    assert!(tables.contains("No run has begun of epgt paper.\n"), "{tables}");
+    assert!(tables.contains("No run has begun on Acrobot-v1.\n"), "{tables}");
+    assert!(!tables.contains("0 of 3"), "{tables}");
+    let costs = fs::read_to_string(place.path("two/costs.md")).unwrap();
+    assert_eq!(costs.matches("-v1").count(), 1, "{costs}");
+}
+
+#[test]
 fn directories_of_several_machines_are_merged() {
     let place = place();
     works(&place, &["run", "tiny.toml", "-q", "--out", "whole"]);

@@ -11,7 +11,7 @@ use epgt_train::table::{Cell as Field, CsvWriter};
 use super::filter::Filter;
 use super::plan::{Plan, Score, Statistic};
 use super::rows::Row;
-use super::table::{Style, number, report};
+use super::table::{Begun, Style, number, report};
 
 /// The columns of `results.csv`; from `wall_seconds` on they are a matter of the machine.
 const COLUMNS: [&str; 17] = [
@@ -36,7 +36,7 @@ const COLUMNS: [&str; 17] = [
 
 /// Writes `results.csv`, one row per run; `results.md`, the tables and the file that produced them; and `costs.md`, which is
 /// apart because it is the only one that no two machines agree about.
-pub fn write(plan: &Plan, rows: &[Row], failures: &[String], out: &Path) -> Result<(), String> {
+pub fn write(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String], out: &Path) -> Result<(), String> {
     let told = |error: ArtifactError| error.to_string();
     std::fs::create_dir_all(out).map_err(|error| format!("cannot use {}: {error}", out.display()))?;
     // Written aside and renamed, so that a reader never sees half of it.
@@ -71,14 +71,14 @@ pub fn write(plan: &Plan, rows: &[Row], failures: &[String], out: &Path) -> Resu
     let costs = format!(
         "# What the runs of {} cost\n\n{}",
         plan.title(),
-        costs(plan, rows, Style::Markdown)
+        costs(plan, rows, begun, Style::Markdown)
     );
     write_atomically(out.join("costs.md"), costs.as_bytes()).map_err(told)?;
-    write_atomically(out.join("results.md"), markdown(plan, rows, failures).as_bytes()).map_err(told)
+    write_atomically(out.join("results.md"), markdown(plan, rows, begun, failures).as_bytes()).map_err(told)
 }
 
 /// What the runs cost: the median speed, and the largest memory of a process.
-pub fn costs(plan: &Plan, rows: &[Row], style: Style) -> String {
+pub fn costs(plan: &Plan, rows: &[Row], begun: &Begun, style: Style) -> String {
     let header = [
         "task",
         "method",
@@ -88,26 +88,24 @@ pub fn costs(plan: &Plan, rows: &[Row], style: Style) -> String {
         "peak MB",
     ];
     let mut table = TextTable::new(&header);
-    for (task, name) in plan.tasks.iter().enumerate() {
-        for (method, of) in plan.methods.iter().enumerate() {
-            let own = || rows.iter().filter(|row| (row.task, row.method) == (task, method));
-            let speeds: Vec<f64> = own().filter_map(Row::steps_per_cpu_second).collect();
-            let seconds: Vec<f64> = own().map(|row| row.result.cpu_seconds).collect();
-            let peak = own().map(|row| row.result.peak_memory_mb).fold(f64::NAN, f64::max);
-            let speed = median(&speeds);
-            table.row(&[
-                name,
-                &of.name,
-                &speeds.len().to_string(),
-                &if speed.is_nan() {
-                    "-".to_string()
-                } else {
-                    format!("{speed:.0}")
-                },
-                &number(mean(&seconds)),
-                &number(peak),
-            ]);
-        }
+    for &(task, method) in begun {
+        let own = || rows.iter().filter(|row| (row.task, row.method) == (task, method));
+        let speeds: Vec<f64> = own().filter_map(Row::steps_per_cpu_second).collect();
+        let seconds: Vec<f64> = own().map(|row| row.result.cpu_seconds).collect();
+        let peak = own().map(|row| row.result.peak_memory_mb).fold(f64::NAN, f64::max);
+        let speed = median(&speeds);
+        table.row(&[
+            &plan.tasks[task],
+            &plan.methods[method].name,
+            &speeds.len().to_string(),
+            &if speed.is_nan() {
+                "-".to_string()
+            } else {
+                format!("{speed:.0}")
+            },
+            &number(mean(&seconds)),
+            &number(peak),
+        ]);
     }
     let table = match style {
         Style::Plain => table.plain(),
@@ -119,7 +117,7 @@ pub fn costs(plan: &Plan, rows: &[Row], style: Style) -> String {
     )
 }
 
-fn markdown(plan: &Plan, rows: &[Row], failures: &[String]) -> String {
+fn markdown(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String]) -> String {
     let mut text = format!("# {}\n\n{}\n\n", plan.title(), plan.description.trim());
     let what = match plan.score {
         Score::ReturnLast100 => "the mean return of the last 100 training episodes",
@@ -144,7 +142,7 @@ fn markdown(plan: &Plan, rows: &[Row], failures: &[String]) -> String {
          over training of the return of the last 100 episodes. F is the variance of the improvement between hyper-actions over \
          that within them, about 1 where the hyper-action explains nothing.\n"
     );
-    text.push_str(&report(plan, rows, &Filter::default(), Style::Markdown));
+    text.push_str(&report(plan, rows, begun, &Filter::default(), Style::Markdown));
     if !failures.is_empty() {
         let _ = writeln!(
             text,

@@ -7,7 +7,7 @@ use super::cell::{Cell, State};
 use super::filter::Filter;
 use super::plan::Plan;
 use super::rows::Row;
-use super::table::{Style, report};
+use super::table::{Begun, Style, report};
 use super::{files, open};
 use crate::args::ReportArgs;
 use crate::{Done, output};
@@ -48,10 +48,12 @@ pub fn write(plan: &Plan, out: &Path, others: &[PathBuf], filter: &Filter) -> Re
             State::New | State::Begun => {}
         }
     }
-    files::write(plan, &rows, &failures, out)?;
-    let mut text = report(plan, &rows, filter, Style::Plain);
+    let tried = found.iter().filter(|(_, state)| !matches!(state, State::New));
+    let begun: Begun = tried.map(|(cell, _)| (cell.task, cell.method)).collect();
+    files::write(plan, &rows, &begun, &failures, out)?;
+    let mut text = report(plan, &rows, &begun, filter, Style::Plain);
     if plan.costs {
-        text.push_str(&format!("\n{}", files::costs(plan, &rows, Style::Plain)));
+        text.push_str(&format!("\n{}", files::costs(plan, &rows, &begun, Style::Plain)));
     }
     text.push_str(&format!(
         "\nWritten to {0}/results.md, {0}/results.csv and {0}/costs.md\n",

@@ -1,5 +1,6 @@
 //! What the runs of an experiment say: one table per task, and the claim it bears.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use epgt_report::statistics::{
@@ -42,8 +43,12 @@ struct Summary<'a> {
     cost: f64,
 }
 
-fn summaries<'a>(plan: &'a Plan, rows: &[Row], task: usize, filter: &Filter) -> Vec<Summary<'a>> {
-    let summary = |(index, method): (usize, &'a Method)| {
+/// Tasks and methods, by their numbers in the plan, of which at least one run has begun.
+pub type Begun = BTreeSet<(usize, usize)>;
+
+fn summaries<'a>(plan: &'a Plan, rows: &[Row], task: usize, methods: &[usize]) -> Vec<Summary<'a>> {
+    let summary = |&index: &usize| {
+        let method: &'a Method = &plan.methods[index];
         let own = || rows.iter().filter(move |row| (row.task, row.method) == (task, index));
         let scores: Vec<f64> = own().filter_map(|row| row.score(plan.score)).collect();
         Summary {
@@ -66,15 +71,12 @@ fn summaries<'a>(plan: &'a Plan, rows: &[Row], task: usize, filter: &Filter) -> 
             scores,
         }
     };
-    let methods = plan.methods.iter().enumerate();
-    methods
-        .filter(|(index, _)| filter.takes_row(task, *index))
-        .map(summary)
-        .collect()
+    methods.iter().map(summary).collect()
 }
 
-/// The tables of the tasks and methods that are meant, each with the sentence that it bears.
-pub fn report(plan: &Plan, rows: &[Row], filter: &Filter, style: Style) -> String {
+/// The tables of the tasks and methods that are meant, each with the sentence that it bears. What no run has begun of is only
+/// named.
+pub fn report(plan: &Plan, rows: &[Row], begun: &Begun, filter: &Filter, style: Style) -> String {
     let mut text = String::new();
     if style == Style::Plain && plan.scale != 1.0 {
         let _ = writeln!(text, "{}\n", plan.title());
@@ -84,11 +86,15 @@ pub fn report(plan: &Plan, rows: &[Row], filter: &Filter, style: Style) -> Strin
         Style::Plain => table.plain(),
         Style::Markdown => table.markdown(),
     };
+    let mut absent: Vec<&str> = Vec::new();
     for (index, task) in plan.tasks.iter().enumerate() {
-        let summaries = summaries(plan, rows, index, filter);
-        if summaries.is_empty() {
+        let meant = (0..plan.methods.len()).filter(|&method| filter.takes_row(index, method));
+        let (shown, missing): (Vec<usize>, Vec<usize>) = meant.partition(|&method| begun.contains(&(index, method)));
+        if shown.is_empty() {
+            absent.extend((!missing.is_empty()).then_some(task.as_str()));
             continue;
         }
+        let summaries = summaries(plan, rows, index, &shown);
         let _ = match style {
             Style::Plain => writeln!(text, "{gap}{task}, {}\n", plan.score.name()),
             Style::Markdown => writeln!(text, "{gap}## {task}\n"),
@@ -96,9 +102,21 @@ pub fn report(plan: &Plan, rows: &[Row], filter: &Filter, style: Style) -> Strin
         gap = "\n";
         text.push_str(&lay_out(&comparison(plan, &summaries)));
         let _ = writeln!(text, "\n{}", verdict(plan.statistic, &summaries));
-        if let Some(table) = groups(plan, &summaries) {
+        if !missing.is_empty() {
+            let names: Vec<&str> = missing
+                .iter()
+                .map(|&method| plan.methods[method].name.as_str())
+                .collect();
+            let _ = writeln!(text, "No run has begun of {}.", list(&names));
+        }
+        // A group is compared as a whole.
+        let whole = missing.iter().all(|&method| plan.methods[method].group.is_none());
+        if whole && let Some(table) = groups(plan, &summaries) {
             let _ = write!(text, "\n{}", lay_out(&table));
         }
+    }
+    if !absent.is_empty() {
+        let _ = writeln!(text, "{gap}No run has begun on {}.", list(&absent));
     }
     text
 }
