@@ -17,6 +17,7 @@ mod model_file;
 mod numpy;
 mod pendulums;
 mod picture;
+mod planar;
 mod pusher;
 mod reacher;
 mod swimmer;

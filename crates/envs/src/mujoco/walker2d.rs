@@ -2,11 +2,9 @@
 //!
 //! Version 4 pays the bonus for standing at the step that ends the episode too, and has less friction at one foot.
 
-use super::env::{Definition, Moment, Reset};
+use super::env::{Definition, Moment};
 use super::library::Array;
-use super::numpy::control_cost;
-use super::picture::View;
-use super::tables::Table;
+use super::planar::{UPRIGHT, judge, of_version_4, task, version};
 use super::terms::{Terms, inside};
 use crate::TaskSpec;
 
@@ -26,16 +24,10 @@ pub(super) const V5: Definition = Definition {
     id: "Walker2d-v5",
     model: "walker2d_v5.xml",
     sizes: [9, 9, 6, 8],
-    extensible: true,
-    sites: 0,
     terms: Terms {
-        frame_skip: 4,
-        noise: 5e-3,
-        control: 1e-3,
-        healthy: 1.0,
         healthy_z: [0.8, 2.0],
         healthy_angle: [-1.0, 1.0],
-        ..Terms::NONE
+        ..UPRIGHT.terms
     },
     options: &[
         "xml_file",
@@ -49,32 +41,17 @@ pub(super) const V5: Definition = Definition {
         "reset_noise_scale",
         "exclude_current_positions_from_observation",
     ],
-    forces: |_| false,
-    bodies: &[],
-    reset: Reset::Uniform,
-    measure: |state| state.get(Array::Qpos)[0],
-    observe: |state, row| {
-        row.extend(state.positions(1));
-        row.extend(state.get(Array::Qvel).iter().map(|x| x.clamp(-10.0, 10.0)));
-    },
     judge: |moment| judge(moment, moment.health(healthy(moment))),
-    view: View::side(0.9, [2.0, 1.125]),
+    ..UPRIGHT
 };
 
 pub(super) const V4: Definition = Definition {
     id: "Walker2d-v4",
     model: "walker2d.xml",
-    // Its model and frame skip cannot be chosen.
-    options: V5.options.split_at(2).1,
+    options: of_version_4(&V5),
     judge: |moment| judge(moment, moment.health_v4(healthy(moment))),
     ..V5
 };
-
-fn judge(moment: &Moment<'_>, (bonus, over): (f64, bool)) -> (f64, bool) {
-    let terms = moment.terms();
-    let cost = control_cost(terms.control, moment.action);
-    (terms.forward * moment.speed() + bonus - cost, over)
-}
 
 /// Neither too low nor too high, and upright.
 fn healthy(moment: &Moment<'_>) -> bool {
@@ -84,26 +61,13 @@ fn healthy(moment: &Moment<'_>) -> bool {
 
 pub(super) fn tasks() -> Vec<TaskSpec> {
     let v5 = TaskSpec {
-        id: V5.id,
         summary: "Make a two-legged robot walk forward without falling.",
-        observation: Table::new()
-            .each("position", &JOINTS[1..])
-            .each("velocity", &JOINTS)
-            .keep(),
-        image: None,
-        action: Table::new().within("torque", &JOINTS[3..], 1.0).keep(),
         reward: "1 while it stands + forward speed - 0.001 |action|^2.",
-        max_episode_steps: 1000,
-        reward_threshold: None,
-        options: V5.declare(),
-        build: |options| V5.make(options),
+        ..task(&V5, &JOINTS, 1, |options| V5.make(options))
     };
     let v4 = TaskSpec {
-        id: V4.id,
         reward: "1 + forward speed - 0.001 |action|^2, until it falls.",
-        options: V4.declare(),
-        build: |options| V4.make(options),
-        ..v5.clone()
+        ..version(&V4, &v5, |options| V4.make(options))
     };
     vec![v4, v5]
 }
