@@ -40,7 +40,7 @@ pub use env::{Env, Step};
 pub use error::EnvError;
 pub use normalizer::Normalizer;
 pub use options::{Limit, OptionValue, Options, TaskOption};
-pub use registry::{Entry, TaskSpec, find, make, tasks};
+pub use registry::{Entry, TaskSpec, family, find, make, tasks};
 pub use rows::{Observations, RowShape, Rows, RowsMut};
 pub use scene::{Color, Scene, Shape};
 pub use space::Space;

@@ -167,6 +167,15 @@ pub fn tasks() -> &'static [TaskSpec] {
     &TASKS
 }
 
+/// A task's id without its version.
+///
+/// ```
+/// assert_eq!(epgt_envs::family("HalfCheetah-v5"), "HalfCheetah");
+/// ```
+pub fn family(id: &str) -> &str {
+    id.split_once("-v").map_or(id, |(name, _)| name)
+}
+
 /// The task with this id; the error names the nearest one.
 ///
 /// The tasks `gym:ID` are those of a Python that has Gymnasium ([`gymnasium`]). What they observe and do is known once

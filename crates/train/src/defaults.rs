@@ -3,7 +3,7 @@
 //! Where every step earns the same reward, the reward rate says nothing about the policy: there the hyper-agent is scored by
 //! episode returns. The scores that these settings reach, with their seeds, are in `docs/defaults.md`.
 
-use epgt_envs::TaskSpec;
+use epgt_envs::{TaskSpec, family};
 use epgt_pg::Algorithm;
 
 /// The method that a user gets who names only the task: PPO where a simulator is the work, since it makes more of every step.
@@ -12,11 +12,6 @@ pub fn algorithm(task: &str) -> Algorithm {
         "CartPole" | "Acrobot" | "MountainCar" | "MountainCarContinuous" | "Pendulum" => Algorithm::A2c,
         _ => Algorithm::Ppo,
     }
-}
-
-/// A task's id without its version.
-fn family(task: &str) -> &str {
-    task.split_once("-v").map_or(task, |(family, _)| family)
 }
 
 type Pairs = &'static [(&'static str, &'static str)];

@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::gymnasium::{ForeignEnv, named_python, remembered};
-use crate::{Entry, Env, EnvError, Limit, OptionValue, Options, Space, TaskOption, TaskSpec, mujoco, tasks};
+use crate::{Entry, Env, EnvError, Limit, OptionValue, Options, Space, TaskOption, TaskSpec, family, mujoco, tasks};
 use games::{ACTIONS, GAMES, Game};
 
 /// The version of ale-py that `epgt setup atari` gets and the tests hold this against.
@@ -118,14 +118,14 @@ pub(crate) fn find(id: &str) -> Option<&'static TaskSpec> {
 pub(crate) fn suggest(id: &str) -> Option<String> {
     let modern = id.starts_with("ALE/");
     let bare = id.strip_prefix("ALE/").unwrap_or(id);
-    let bare = unversioned(bare);
+    let bare = family(bare);
     let name = bare.strip_suffix("NoFrameskip").unwrap_or(bare);
     let names: Vec<String> = names().collect();
     let same = |known: &&String| known.eq_ignore_ascii_case(&name.replace('_', ""));
     let found = names.iter().find(same).map(String::as_str);
     // Other tasks have names as well: unless the id says that it is a game's, a game must be nearer than all of them.
     let named = modern || name != bare;
-    let others = tasks().iter().filter(|_| !named).map(|task| unversioned(task.id));
+    let others = tasks().iter().filter(|_| !named).map(|task| family(task.id));
     let nearest = || {
         let nearest = epgt_settings::nearest(name, names.iter().map(String::as_str).chain(others))?;
         names.iter().map(String::as_str).find(|known| *known == nearest)
@@ -135,10 +135,6 @@ pub(crate) fn suggest(id: &str) -> Option<String> {
         true => format!("ALE/{name}-v5"),
         false => format!("{name}NoFrameskip-v4"),
     })
-}
-
-fn unversioned(id: &str) -> &str {
-    id.split_once("-v").map_or(id, |(name, _)| name)
 }
 
 /// What the options say of actions and time, once they are known.

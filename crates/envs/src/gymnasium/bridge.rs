@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::memory::{self, Memory};
 use super::protocol::{Description, Layout, PROTOCOL, RESET, Ready, Request, SEEDED_RESET, STEP};
-use super::worker::{Worker, python, threads};
+use super::python::{python, threads};
+use super::worker::Worker;
 use crate::group::Account;
 use crate::space::choice;
 use crate::vec_env::{Episode, StepRow};

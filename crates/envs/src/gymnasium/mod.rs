@@ -11,12 +11,14 @@ mod env;
 mod looking;
 mod memory;
 mod protocol;
+mod python;
 mod task;
 mod worker;
 
-pub use worker::{ended_cpu_seconds, python, threads, use_python, use_threads};
+pub use python::{python, threads, use_python, use_threads};
+pub use worker::ended_cpu_seconds;
 
 pub(crate) use bridge::Bridge;
 pub(crate) use env::ForeignEnv;
+pub(crate) use python::named_python;
 pub(crate) use task::{describe, find, remembered};
-pub(crate) use worker::named_python;

@@ -11,11 +11,8 @@ use std::net::Shutdown;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Serialize, de::DeserializeOwned};
@@ -33,10 +30,6 @@ const FAREWELL: Duration = Duration::from_secs(2);
 /// Bytes of what it printed last that are kept.
 const KEPT: usize = 4096;
 
-static PYTHON: Mutex<Option<OsString>> = Mutex::new(None);
-/// Threads of a worker; 0 where nobody has said anything.
-static THREADS: AtomicUsize = AtomicUsize::new(0);
-
 thread_local! {
     /// CPU seconds of the workers whose end this thread has seen.
     static ENDED: Cell<f64> = const { Cell::new(0.0) };
@@ -50,52 +43,6 @@ thread_local! {
 /// ```
 pub fn ended_cpu_seconds() -> f64 {
     ENDED.get()
-}
-
-/// Has all workers use this Python, whatever the environment's variables say.
-///
-/// ```
-/// epgt_envs::gymnasium::use_python("/opt/venv/bin/python");
-/// assert_eq!(epgt_envs::gymnasium::python(), "/opt/venv/bin/python");
-/// ```
-pub fn use_python(python: impl Into<OsString>) {
-    *PYTHON.lock().unwrap_or_else(PoisonError::into_inner) = Some(python.into());
-}
-
-/// Has every worker that steps its environments on several threads, as Atari's does, use at most so many.
-///
-/// ```
-/// epgt_envs::gymnasium::use_threads(2);
-/// assert_eq!(epgt_envs::gymnasium::threads(), 2);
-/// ```
-pub fn use_threads(threads: usize) {
-    THREADS.store(threads.max(1), Ordering::Relaxed);
-}
-
-/// The most threads of a worker: what [`use_threads`] said, or as many as the machine has cores.
-pub fn threads() -> usize {
-    match THREADS.load(Ordering::Relaxed) {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    }
-}
-
-/// The Python of the workers: the one that [`use_python`] named, or `EPGT_PYTHON`, or that of the active virtual environment, or
-/// `python3`.
-pub fn python() -> OsString {
-    named_python()
-        .or_else(|| Some(Path::new(&variable("VIRTUAL_ENV")?).join("bin/python").into()))
-        .unwrap_or_else(|| "python3".into())
-}
-
-/// The Python that [`use_python`] or `EPGT_PYTHON` names.
-pub(crate) fn named_python() -> Option<OsString> {
-    let named = PYTHON.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    named.or_else(|| variable("EPGT_PYTHON"))
-}
-
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
 /// A running worker.
