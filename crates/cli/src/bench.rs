@@ -241,7 +241,7 @@ impl Bench {
                 ]);
                 command.arg(&self.scratch.0);
                 command.args(["--scheduler", scheduler, "--preset", preset]);
-                for setting in spelled_out(config) {
+                for setting in spelled_out(config).into_iter().chain(options(config)?) {
                     command.args(["--set", &setting]);
                 }
             }
@@ -254,6 +254,9 @@ impl Bench {
                     &run.steps.to_string(),
                 ]);
                 command.args(["--n-envs", &run.n_envs.to_string(), "--algo", run.algo.name()]);
+                for option in options(config)? {
+                    command.args(["--set", &option]);
+                }
             }
         }
         let what = format!("measuring '{}' failed", variant.name());
@@ -276,6 +279,15 @@ fn spelled_out(config: &Config) -> Vec<String> {
         settings.extend(kept.map(|entry| format!("{section}{dot}{}={}", entry.key, entry.value)));
     }
     settings
+}
+
+/// The task's options that are not its defaults, as settings.
+fn options(config: &Config) -> Result<Vec<String>, String> {
+    let changed = config.task()?.options.changed();
+    Ok(changed
+        .iter()
+        .map(|(name, value)| format!("env.{name}={value}"))
+        .collect())
 }
 
 /// Runs a command to its end and reads the JSON object it printed; a failure is told with the last thing it said.

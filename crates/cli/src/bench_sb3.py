@@ -4,6 +4,7 @@ The peer of `epgt bench --peer sb3`. Everything that favours the peer is done: o
 small), the vector environment that steps in this process, and a first rollout and update that are not counted.
 """
 
+import importlib
 import json
 import resource
 import sys
@@ -13,15 +14,61 @@ import gymnasium
 import stable_baselines3
 import torch
 from stable_baselines3 import A2C, PPO
-from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
+from stable_baselines3.common.env_util import make_atari_env, make_vec_env
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from stable_baselines3.common.vec_env import DummyVecEnv, VecFrameStack, VecNormalize
+
+
+class Images(BaseFeaturesExtractor):
+    """The convolutions and dense layers of an image policy."""
+
+    def __init__(self, observation_space, convolutions, hidden):
+        super().__init__(observation_space, hidden[-1])
+        layers, channels = [], observation_space.shape[0]
+        for outputs, kernel, stride in zip(*convolutions):
+            layers += [torch.nn.Conv2d(channels, outputs, kernel, stride), torch.nn.ReLU()]
+            channels = outputs
+        layers.append(torch.nn.Flatten())
+        with torch.no_grad():
+            width = torch.nn.Sequential(*layers)(torch.zeros(1, *observation_space.shape)).shape[1]
+        for outputs in hidden:
+            layers += [torch.nn.Linear(width, outputs), torch.nn.ReLU()]
+            width = outputs
+        self.layers = torch.nn.Sequential(*layers)
+
+    def forward(self, observations):
+        return self.layers(observations)
+
+
+def make_environments(settings):
+    """The environments; those of Atari with the usual preprocessing and four frames in a stack."""
+    common = {"n_envs": settings["n_envs"], "seed": settings["seed"], "vec_env_cls": DummyVecEnv}
+    if not settings.get("atari"):
+        task = settings["task"].removeprefix("gym:")
+        module, _, name = task.rpartition(":")
+        if module and name.isidentifier():
+            task = getattr(importlib.import_module(module), name)
+        return make_vec_env(task, env_kwargs={name: value(text) for name, text in settings["options"]}, **common)
+    import ale_py
+
+    gymnasium.register_envs(ale_py)
+    # The preprocessing skips frames by itself.
+    options = {"frameskip": 1} if settings["task"].startswith("ALE/") else {}
+    wrapper = {"clip_reward": settings["sign_rewards"]}
+    return VecFrameStack(make_atari_env(settings["task"], env_kwargs=options, wrapper_kwargs=wrapper, **common), 4)
+
+
+def value(text):
+    """A number, a truth value, a list, or a word."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
 
 
 def build(settings):
     """The learner with its environments, as `epgt train` sets them up."""
-    environments = make_vec_env(
-        settings["task"], n_envs=settings["n_envs"], seed=settings["seed"], vec_env_cls=DummyVecEnv
-    )
+    environments = make_environments(settings)
     if settings["normalize_observations"] or settings["normalize_rewards"]:
         environments = VecNormalize(
             environments,
@@ -36,8 +83,12 @@ def build(settings):
         "activation_fn": {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}[settings["activation"]],
         "log_std_init": settings["log_std_init"],
     }
+    shows_images = "convolutions" in settings
+    if shows_images:
+        extractor = {"convolutions": settings["convolutions"], "hidden": settings["image_hidden"]}
+        policy = {"net_arch": [], "features_extractor_class": Images, "features_extractor_kwargs": extractor}
     common = {
-        "policy": "MlpPolicy",
+        "policy": "CnnPolicy" if shows_images else "MlpPolicy",
         "env": environments,
         "learning_rate": scheduled(settings["learning_rate"], settings["learning_rate_schedule"]),
         "n_steps": settings["n_steps"],
@@ -49,7 +100,7 @@ def build(settings):
         "normalize_advantage": settings["normalize_advantage"],
         "policy_kwargs": policy,
         "seed": settings["seed"],
-        "device": "cpu",
+        "device": settings.get("device", "cpu"),
         "verbose": 0,
     }
     if settings["algo"] == "ppo":

@@ -82,6 +82,7 @@ fn what_cannot_be_measured_is_refused_in_one_sentence() {
     assert!(refused(&["--n-envs", "0"]).contains("at least one environment"));
     assert!(refused(&["--repeat", "0"]).contains("--repeat 0"));
     assert!(refused(&["--peer", "sb3", "--peer-steps", "many"]).contains("whole number"));
+    assert!(refused(&["gym:CartPole-v1", "--simulators"]).contains("is stepped by Python itself"));
 }
 
 #[test]
@@ -95,6 +96,48 @@ fn the_simulators_are_measured_beside_gymnasium() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     for row in ["\nengine ", "\nenvironment ", "\ngymnasium ", "on 2 ("] {
         assert!(text.contains(row), "{text}");
+    }
+}
+
+#[test]
+fn the_peer_trains_on_numbers_and_images_with_the_options_of_the_task() {
+    let imports = "import stable_baselines3, ale_py, cv2";
+    let python = std::env::var_os("EPGT_PYTHON").unwrap_or_default();
+    if !Command::new(&python)
+        .args(["-c", imports])
+        .status()
+        .is_ok_and(|status| status.success())
+    {
+        println!("skipped: EPGT_PYTHON names no Python with Stable-Baselines3 and ale-py");
+        return;
+    }
+    for (task, settings) in [
+        ("gym:CartPole-v1", &["env.sutton_barto_reward=true"][..]),
+        (
+            "HalfCheetah-v5",
+            &["env.exclude_current_positions_from_observation=false"],
+        ),
+        (
+            "ALE/Pong-v5",
+            &["policy.conv_channels=2,2,2", "policy.image_hidden=8", "device=cpu"],
+        ),
+    ] {
+        let mut arguments = vec![task, "--n-envs", "2", "--steps", "200", "--repeat", "1", "--json"];
+        arguments.extend(["--peer", "sb3", "--peer-steps", "200"]);
+        settings.iter().for_each(|setting| arguments.extend(["--set", setting]));
+        let output = bench(&arguments);
+        assert!(
+            output.status.success(),
+            "{task}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let peer = report["rows"].as_array().unwrap().last().unwrap();
+        assert_eq!(
+            (&peer["variant"], &peer["steps"]),
+            (&"sb3".into(), &200.into()),
+            "{peer}"
+        );
     }
 }
 

@@ -103,20 +103,34 @@ fn the_environment_of_the_readme_trains_twice_to_the_same_policy_and_is_evaluate
 
 #[test]
 #[cfg(target_os = "linux")]
-fn what_workers_compute_is_in_the_cpu_time_of_a_run() {
+fn what_workers_compute_is_in_the_cpu_time_of_a_run_and_of_a_measurement() {
     let Some(place) = place() else { return };
     place.write(
         "busy.py",
         "import time\n\
          from corridor import Corridor\n\
+         def work(seconds):\n\
+         \x20   begun = time.process_time()\n\
+         \x20   while time.process_time() < begun + seconds:\n\
+         \x20       pass\n\
          class Busy(Corridor):\n\
-         \x20   def __init__(self):\n\
+         \x20   def __init__(self, start=0.0, step=0.0):\n\
          \x20       super().__init__()\n\
-         \x20       begun = time.process_time()\n\
-         \x20       while time.process_time() < begun + 1.5:\n\
-         \x20           pass\n",
+         \x20       self.seconds = step\n\
+         \x20       work(start)\n\
+         \x20   def step(self, action):\n\
+         \x20       work(self.seconds)\n\
+         \x20       return super().step(action)\n",
     );
-    let mut arguments = vec![
+    let cpu_seconds = |arguments: &[&str], settings: &[&str]| {
+        let mut arguments = arguments.to_vec();
+        settings.iter().for_each(|setting| arguments.extend(["--set", setting]));
+        let ended = place.run(&arguments);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let result: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+        result["cpu_seconds"].as_f64().unwrap()
+    };
+    let train = [
         "train",
         "gym:busy:Busy",
         "--n-envs",
@@ -126,14 +140,24 @@ fn what_workers_compute_is_in_the_cpu_time_of_a_run() {
         "--quiet",
         "--json",
     ];
-    for setting in ["ppo.n_steps=64", "eval_interval=128", "eval_episodes=1"] {
-        arguments.extend(["--set", setting]);
-    }
-    let ended = place.run(&arguments);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    let result: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    let settings = [
+        "env.start=1.5",
+        "ppo.n_steps=64",
+        "eval_interval=128",
+        "eval_episodes=1",
+    ];
     // One worker trains and another evaluates.
-    assert!(result["cpu_seconds"].as_f64().unwrap() > 3.0, "{result}");
+    assert!(cpu_seconds(&train, &settings) > 3.0);
+    let measure = [
+        "bench",
+        "gym:busy:Busy",
+        "--simulator-only",
+        "--n-envs",
+        "1",
+        "--steps",
+        "50",
+    ];
+    assert!(cpu_seconds(&measure, &["env.step=0.02"]) > 1.0);
 }
 
 #[test]

@@ -124,7 +124,7 @@ impl TaskSpec {
         self.options.foreign.is_some()
     }
 
-    /// What an observation holds.
+    /// What an observation holds; options can make it longer, and what was made says so ([`VecEnv::observation_space`](crate::VecEnv::observation_space)).
     ///
     /// ```
     /// assert_eq!(epgt_envs::find("CartPole-v1")?.observed(), epgt_envs::RowShape::Numbers(4));

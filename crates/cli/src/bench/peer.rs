@@ -15,7 +15,7 @@ use crate::{output, venv};
 pub const NAME: &str = "sb3";
 
 /// What is installed, so that numbers can be compared between machines and months.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 10] = [
     "stable-baselines3==2.9.2",
     "gymnasium==1.4.0",
     "torch==2.15.0",
@@ -24,6 +24,8 @@ const PACKAGES: [&str; 8] = [
     "packaging==26.3",
     "box2d==2.3.10",
     "pygame-ce==2.5.8",
+    "ale-py==0.12.1",
+    "opencv-python-headless==5.0.0.93",
 ];
 
 /// Trains the peer and prints what it cost.
@@ -79,6 +81,15 @@ impl Peer {
             "activation": policy.activation.name(),
             "log_std_init": policy.log_std_init,
         });
+        let task = config.task()?;
+        settings["options"] = json!(task.options.changed());
+        if task.image.is_some() {
+            settings["atari"] = json!(task.is_atari());
+            settings["sign_rewards"] = json!(run.sign_rewards);
+            settings["convolutions"] = json!([policy.conv_channels, policy.conv_kernels, policy.conv_strides]);
+            settings["image_hidden"] = json!(policy.image_hidden);
+            settings["device"] = json!(run.device.name());
+        }
         // Numbers, words and truth values are written in TOML as in JSON.
         for entry in config.method.entries() {
             settings[entry.key] = serde_json::from_str(&entry.value).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! The bare simulator: how fast environments step when nobody learns. No training can be faster.
 
-use epgt_envs::{Observations, StepRow, VecEnv};
+use epgt_envs::{Observations, RowShape, StepRow, VecEnv};
 use epgt_rng::Pcg64;
 use epgt_train::{Config, usage};
 use serde_json::{Value, json};
@@ -11,9 +11,9 @@ const ACTION_ROWS: usize = 1024;
 /// Steps the environments with random actions, and says what the stepping alone cost.
 pub fn measure(config: &Config) -> Result<Value, String> {
     let (run, n) = (&config.run, config.run.n_envs);
-    let task = epgt_envs::find(&run.task).map_err(|error| error.to_string())?;
-    let mut envs = VecEnv::new(task, n, run.seed).map_err(|error| error.to_string())?;
-    let mut observations = Observations::new(task.observed(), n);
+    let task = config.task()?;
+    let mut envs = VecEnv::new(&task, n, run.seed).map_err(|error| error.to_string())?;
+    let mut observations = Observations::new(RowShape::from(envs.observation_space()), n);
     let mut rewards = vec![0.0; n];
     let (mut terminated, mut truncated) = (vec![false; n], vec![false; n]);
 
@@ -26,7 +26,7 @@ pub fn measure(config: &Config) -> Result<Value, String> {
 
     envs.reset(&mut observations).map_err(|error| error.to_string())?;
     let rows = actions.chunks_exact(n * size).cycle();
-    let start = usage::thread_cpu_seconds();
+    let start = usage::thread_cpu_seconds() + envs.worker_cpu_seconds();
     for row in rows.take(run.steps as usize / n) {
         let out = StepRow {
             observations: (&mut observations).into(),
@@ -38,7 +38,7 @@ pub fn measure(config: &Config) -> Result<Value, String> {
     }
     Ok(json!({
         "steps": envs.steps() * n as u64,
-        "cpu_seconds": usage::thread_cpu_seconds() - start,
+        "cpu_seconds": usage::thread_cpu_seconds() + envs.worker_cpu_seconds() - start,
         "peak_memory_mb": usage::peak_memory_mb(),
     }))
 }
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn every_environment_takes_its_share_of_the_steps() {
-        for task in ["MountainCarContinuous-v0", "CartPole-v1"] {
+        for task in ["MountainCarContinuous-v0", "CartPole-v1", "PixelCatch-v0"] {
             let settings = [("task", task), ("n_envs", "4"), ("steps", "3000")];
             let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value))).unwrap();
             let cost = measure(&config).unwrap();

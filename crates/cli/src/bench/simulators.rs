@@ -84,6 +84,12 @@ struct Gymnasium {
 /// Measures and prints.
 pub fn run(args: &BenchArgs) -> Result<Done, String> {
     let task = epgt_envs::find(&args.task).map_err(|error| error.to_string())?;
+    if task.is_foreign() {
+        return Err(format!(
+            "{} is stepped by Python itself, so there is no simulator of this program to compare; leave out --simulators",
+            task.id
+        ));
+    }
     let n = args.n_envs.iter().copied().max().unwrap_or(1).max(1);
     let python = peer::interpreter()?;
     // Gymnasium knows this task under its newer name only.

@@ -398,7 +398,8 @@ def work(channel, memory):
             sentence = str(error) if not steps and now is None else f"{who} {error} ({doing})"
         elif isinstance(error, ModuleNotFoundError) and error.name == "gymnasium":
             known, sentence = True, (f"{sys.executable} has no package gymnasium; install it with "
-                                     f"`{sys.executable} -m pip install gymnasium`, or name another Python with --python")
+                                     f"`{sys.executable} -m pip install gymnasium`, or name another Python with --python "
+                                     "or EPGT_PYTHON")
         elif isinstance(error, ModuleNotFoundError) and (error.name or "").startswith("ale_py"):
             known, sentence = True, (f"{sys.executable} has no package ale-py 0.12; `epgt setup atari` makes a Python that has it, which is "
                                      "used where neither --python nor EPGT_PYTHON names another")
