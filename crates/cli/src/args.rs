@@ -137,7 +137,7 @@ pub struct TrainArgs {
     pub quiet: bool,
 }
 
-/// Play a trained policy with its most likely actions and frozen normalisation.
+/// Play a trained policy with frozen normalisation.
 #[derive(Args)]
 pub struct EvalArgs {
     /// A run's directory (its best policy is played) or a policy file
@@ -148,6 +148,10 @@ pub struct EvalArgs {
     /// Episode i starts from seed S + i
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
+    /// How actions are chosen: deterministic (the most likely ones), stochastic (drawn as in training), or auto, which is
+    /// stochastic in Atari's games and deterministic elsewhere
+    #[arg(long, value_name = "HOW", default_value = "auto")]
+    pub actions: String,
     /// Play the last policy instead of the best
     #[arg(long)]
     pub last: bool,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use epgt_report::statistics;
-use epgt_train::{BEST_POLICY, LAST_POLICY, evaluate, policy_file};
+use epgt_settings::Value as _;
+use epgt_train::{BEST_POLICY, EvalActions, LAST_POLICY, evaluate, policy_file};
 
 use crate::Done;
 use crate::args::EvalArgs;
@@ -16,6 +17,7 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
     if args.episodes == 0 {
         return Err("--episodes 0 leaves nothing to report; use 1 or more".to_string());
     }
+    let actions = EvalActions::parse(&args.actions).map_err(|error| format!("--actions: {error}"))?;
     use_python(args.python.as_deref());
     let path = policy_path(args)?;
     let mut policy = policy_file::read(&path)?;
@@ -23,9 +25,16 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
     if let Some(video) = &args.video {
         video::check(video, args.video_episodes, task)?;
     }
-    let evaluation = evaluate(&mut policy.networks, &policy.normalizer, task, args.episodes, args.seed)
-        .map_err(|error| format!("the policy {} could not be played: {error}", path.display()))?;
-    let film = |path: &PathBuf| video::film(&mut policy, task, path, args.video_episodes, args.seed);
+    let evaluation = evaluate(
+        &mut policy.networks,
+        &policy.normalizer,
+        task,
+        args.episodes,
+        args.seed,
+        actions,
+    )
+    .map_err(|error| format!("the policy {} could not be played: {error}", path.display()))?;
+    let film = |path: &PathBuf| video::film(&mut policy, task, path, args.video_episodes, args.seed, actions);
     let video = args.video.as_ref().map(film).transpose()?;
     let returns = &evaluation.returns;
     let interval = statistics::bootstrap_interval(returns, statistics::RESAMPLES, 0);
@@ -36,6 +45,7 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
             "policy": path,
             "episodes": args.episodes,
             "seed": args.seed,
+            "stochastic": actions.are_drawn(task),
             "mean_return": mean,
             "std_return": deviation.is_finite().then_some(deviation),
             "interval_95": [interval.low, interval.high],

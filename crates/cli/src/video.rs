@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use epgt_envs::{Scene, TaskSpec};
 use epgt_render::{Colors, Gif, draw, fitting_size};
 use epgt_train::artifact::write_atomically;
-use epgt_train::{Policy, watch};
+use epgt_train::{EvalActions, Policy, watch};
 
 /// The picture has the scene's shape and fits into so many pixels.
 const WIDTH: usize = 600;
@@ -58,7 +58,14 @@ pub fn check(path: &Path, episodes: usize, task: &TaskSpec) -> Result<(), String
 }
 
 /// Plays episodes from seed `seed` on and writes what is seen.
-pub fn film(policy: &mut Policy, task: &TaskSpec, path: &Path, episodes: usize, seed: u64) -> Result<Video, String> {
+pub fn film(
+    policy: &mut Policy,
+    task: &TaskSpec,
+    path: &Path,
+    episodes: usize,
+    seed: u64,
+    actions: EvalActions,
+) -> Result<Video, String> {
     let mut frames = Vec::new();
     for episode in 0..episodes as u64 {
         let mut scenes = Vec::new();
@@ -68,6 +75,7 @@ pub fn film(policy: &mut Policy, task: &TaskSpec, path: &Path, episodes: usize, 
             &policy.normalizer,
             task,
             seed.wrapping_add(episode),
+            actions,
             |env| {
                 scenes.extend(env.scene());
                 rate = env.steps_per_second();

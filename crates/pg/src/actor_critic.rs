@@ -216,6 +216,20 @@ impl ActorCritic {
         }
     }
 
+    /// An action drawn for each observation, as the environment is given it, with a generator of its own for each: what is drawn
+    /// for one does not depend on how many others there are.
+    pub fn act_drawn<'a>(&mut self, observations: impl Into<Rows<'a>>, rngs: &mut [Pcg64], actions: &mut [f32]) {
+        self.forward_policy(observations, rngs.len());
+        let (outputs, size) = (self.distribution.outputs(), actions.len() / rngs.len());
+        let rows = self.policy_output().chunks_exact(outputs);
+        for ((row, rng), action) in rows.zip(rngs).zip(actions.chunks_exact_mut(size)) {
+            self.distribution.sample(row, self.log_std(), rng, action, &mut [0.0]);
+        }
+        if let Some(squash) = &self.squash {
+            squash.in_place(actions);
+        }
+    }
+
     /// Values of `n` observations.
     pub fn values_of<'a>(&mut self, observations: impl Into<Rows<'a>>, n: usize, values: &mut [f32]) {
         let observations = observations.into();

@@ -79,6 +79,7 @@ impl Best {
             &task,
             run.final_episodes,
             seed,
+            run.eval_actions,
         )
         .map(|evaluation| Some(evaluation.mean_return()))
         .map_err(|error| RunError(format!("the best policy could not be played: {error}")))

@@ -29,7 +29,7 @@ mod watch;
 
 pub use best::BestBy;
 pub use config::Config;
-pub use evaluate::{Evaluation, evaluate};
+pub use evaluate::{EvalActions, Evaluation, evaluate};
 pub use lock::is_training;
 pub use outcome::{HyperSeconds, PopulationResult, Progress, RunEnd, RunError, RunResult};
 pub use policy_file::Policy;

@@ -262,8 +262,15 @@ impl Run {
         let task = self.config.task().map_err(RunError)?;
         let seed = Pcg64::for_purpose(run.seed, "evaluation", self.trainer.counters.updates).next_u64() >> 1;
         let trainer = &mut self.trainer;
-        let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, &task, run.eval_episodes, seed)
-            .map_err(|error| self.stopped_by(&TrainError::Environment(error)))?;
+        let evaluation = evaluate(
+            &mut trainer.policy,
+            &trainer.normalizer,
+            &task,
+            run.eval_episodes,
+            seed,
+            run.eval_actions,
+        )
+        .map_err(|error| self.stopped_by(&TrainError::Environment(error)))?;
         if self.best.take_evaluation(run.best_by, evaluation.mean_return()) {
             self.keep_as_best()?;
         }

@@ -5,6 +5,7 @@ use epgt_pg::Algorithm;
 use epgt_settings::{choice, settings};
 
 use crate::best::BestBy;
+use crate::evaluate::EvalActions;
 
 choice! {
     /// A named set of hyper-agent settings that the user's own are laid upon.
@@ -61,6 +62,9 @@ settings! {
         pub eval_interval: Option<u64> = None;
         /// Episodes of an evaluation.
         pub eval_episodes: usize = 10;
+        /// How an evaluation's actions are chosen: the most likely ones (deterministic), drawn as in training (stochastic), or auto,
+        /// which is stochastic in Atari's games and deterministic elsewhere.
+        pub eval_actions: EvalActions = EvalActions::Auto;
         /// What decides which policy is kept as the best: an evaluation's mean return, or that of the last 100 training episodes.
         pub best_by: BestBy = BestBy::Evaluation;
         /// Episodes for which the best policy is played once training is over (result.json: best_checkpoint); 0 is none.

@@ -3,7 +3,9 @@
 use epgt_envs::{Env, EnvError, Normalizer, RowShape, Rows, TaskSpec, TimeLimit};
 use epgt_pg::ActorCritic;
 
-/// Plays one episode with the policy's most likely actions and lets `see` look at the environment before the first step and
+use crate::evaluate::{EvalActions, Player};
+
+/// Plays one episode and lets `see` look at the environment before the first step and
 /// after each. Returns the episode's return.
 ///
 /// The episode is that of [`evaluate`](crate::evaluate) with the same seed. Evaluations begin the next episode at once, and would
@@ -13,12 +15,14 @@ use epgt_pg::ActorCritic;
 /// use epgt_envs::{Normalizer, find};
 /// use epgt_pg::{ActorCritic, PolicySettings};
 /// use epgt_rng::Pcg64;
+/// use epgt_train::{EvalActions, watch};
 /// let task = find("CartPole-v1").unwrap();
 /// let space = task.make().unwrap().action_space().clone();
 /// let mut policy = ActorCritic::new(&PolicySettings::default(), 4, &space, &mut Pcg64::from_seed(0));
 /// let normalizer = Normalizer::new(4, 1, true, true, 0.99);
 /// let mut scenes = Vec::new();
-/// let earned = epgt_train::watch(&mut policy, &normalizer, task, 0, |env| scenes.extend(env.scene())).unwrap();
+/// let see = |env: &dyn epgt_envs::Env| scenes.extend(env.scene());
+/// let earned = watch(&mut policy, &normalizer, task, 0, EvalActions::Auto, see).unwrap();
 /// assert_eq!(scenes.len() as f64, earned + 1.0);
 /// ```
 pub fn watch(
@@ -26,6 +30,7 @@ pub fn watch(
     normalizer: &Normalizer,
     task: &TaskSpec,
     seed: u64,
+    actions: EvalActions,
     mut see: impl FnMut(&dyn Env),
 ) -> Result<f64, EnvError> {
     let mut env = TimeLimit::new(task.make()?, task.max_episode_steps);
@@ -34,6 +39,7 @@ pub fn watch(
     let mut observation = vec![0.0; shape.numbers()];
     let mut pixels = vec![0; shape.size() - shape.numbers()];
     let mut action = vec![0.0; env.action_space().size()];
+    let mut player = Player::new(actions, task, 1, seed);
     let mut episode_return = 0.0;
     env.reset(Some(seed), &mut observation)?;
     see(&env);
@@ -48,7 +54,7 @@ pub fn watch(
                 Rows::Bytes(&pixels)
             }
         };
-        policy.act_greedy(seen, 1, &mut action);
+        player.act(policy, seen, 1, &mut action);
         env.action_space().clip(&mut action)?;
         let step = env.step(&action, &mut observation)?;
         episode_return += step.reward;
@@ -87,11 +93,14 @@ mod tests {
             let mut rng = Pcg64::from_seed(3);
             let mut policy = ActorCritic::new(&settings, shape, env.action_space(), &mut rng);
             let normalizer = Normalizer::new(shape.numbers(), 1, true, true, 0.99);
-            let evaluated = evaluate(&mut policy, &normalizer, task, 1, 5).unwrap();
-            let mut seen = 0;
-            let earned = watch(&mut policy, &normalizer, task, 5, |_| seen += 1).unwrap();
-            assert_eq!(earned, evaluated.returns[0], "{id}");
-            assert_eq!(seen, evaluated.lengths[0] + 1, "{id}");
+            for actions in [EvalActions::Deterministic, EvalActions::Stochastic] {
+                // The second of two that are played side by side.
+                let evaluated = evaluate(&mut policy, &normalizer, task, 2, 4, actions).unwrap();
+                let mut seen = 0;
+                let earned = watch(&mut policy, &normalizer, task, 5, actions, |_| seen += 1).unwrap();
+                assert_eq!(earned, evaluated.returns[1], "{id}");
+                assert_eq!(seen, evaluated.lengths[1] + 1, "{id}");
+            }
         }
     }
 }

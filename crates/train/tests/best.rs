@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use epgt_train::table::read_csv;
-use epgt_train::{Assignment, BEST_POLICY, Config, Run, RunEnd, RunResult, evaluate, policy_file};
+use epgt_train::{Assignment, BEST_POLICY, Config, EvalActions, Run, RunEnd, RunResult, evaluate, policy_file};
 
 fn config(by: &str) -> Config {
     let pairs = [
@@ -60,7 +60,15 @@ fn the_best_checkpoint_is_the_mean_of_the_final_episodes_of_the_best_policy() {
         let mut policy = policy_file::read(&path.join(BEST_POLICY)).unwrap();
         let task = policy.task.clone();
         let seed = epgt_rng::Pcg64::for_purpose(0, "final evaluation", 0).next_u64() >> 1;
-        let played = evaluate(&mut policy.networks, &policy.normalizer, &task, 100, seed).unwrap();
+        let played = evaluate(
+            &mut policy.networks,
+            &policy.normalizer,
+            &task,
+            100,
+            seed,
+            EvalActions::Auto,
+        )
+        .unwrap();
         assert_eq!(result.best_checkpoint, Some(played.mean_return()));
     }
 }

@@ -242,8 +242,15 @@ impl Member {
         let task = self.config.task()?;
         let seed = Pcg64::for_purpose(run.seed, "evaluation", self.trainer.counters.updates).next_u64() >> 1;
         let trainer = &mut self.trainer;
-        let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, &task, run.eval_episodes, seed)
-            .map_err(|error| RunError(error.to_string()))?;
+        let evaluation = evaluate(
+            &mut trainer.policy,
+            &trainer.normalizer,
+            &task,
+            run.eval_episodes,
+            seed,
+            run.eval_actions,
+        )
+        .map_err(|error| RunError(error.to_string()))?;
         let mean = evaluation.mean_return();
         self.record.evaluated = Some(mean);
         if self.record.best.take_evaluation(self.config.run.best_by, mean) {
