@@ -87,12 +87,21 @@ proptest! {
         let mut observation = vec![0.0; env.observation_space().size()];
         let mut action = vec![0.0; env.action_space().size()];
         env.reset(Some(seed), &mut observation).expect("a reset");
+        let (space, walks) = (env.observation_space().clone(), task.id.starts_with("BipedalWalker"));
+        let contains = |observation: &[f32]| {
+            let mut observation = observation.to_vec();
+            // A walker's hull can turn over, and its angle then leaves Gymnasium's space in Gymnasium too.
+            if walks && observation[0].is_finite() {
+                observation[0] = 0.0;
+            }
+            space.contains(&observation)
+        };
         for _ in 0..300 {
-            prop_assert!(env.observation_space().contains(&observation), "{observation:?}");
+            prop_assert!(contains(&observation), "{observation:?}");
             env.action_space().sample(&mut rng, &mut action);
             let step = env.step(&action, &mut observation).expect("a step");
             if step.terminated || step.truncated {
-                prop_assert!(env.observation_space().contains(&observation), "{observation:?}");
+                prop_assert!(contains(&observation), "{observation:?}");
                 env.reset(None, &mut observation).expect("a reset");
             }
         }

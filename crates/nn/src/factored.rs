@@ -167,8 +167,7 @@ impl FactoredAdam {
         let learn = |squares: &mut [f32], sums: &[f32], terms: usize| {
             let share = 1.0 / terms as f32;
             for (square, sum) in squares.iter_mut().zip(sums) {
-                // A sum of squares that was taken as a quadratic form may fall below 0 by rounding.
-                *square = beta2 * *square + rest2 * (sum.max(0.0) * share + least);
+                *square = beta2 * *square + rest2 * (sum * share + least);
             }
         };
         learn(rows, row_rates, columns.len());
@@ -193,13 +192,27 @@ impl FactoredAdam {
 
 /// `sums[j] = sum over i of (a^T b)[i, j]^2` without the product itself: it is b_j^T (a a^T) b_j, with `gram` = a a^T of the
 /// batch.
+///
+/// Where the rows of the batch cancel, all that is left of it is rounding, and a sum that comes out too small, even below 0, would
+/// make a step too large without limit. So it is taken to be at least what rounding can make of the largest that it could be,
+/// the trace of `gram` times |b_j|^2.
 fn square_sums(gram: &[f32], b: &[f32], product: &mut [f32], sums: &mut [f32]) {
     let (width, batch) = (sums.len(), b.len() / sums.len());
     kernel::combine(gram, (batch, 1), b, width, product);
+    let trace: f32 = gram.iter().step_by(batch + 1).sum();
+    let rounding = f32::EPSILON * trace;
     sums.fill(0.0);
     for (b, product) in b.chunks_exact(width).zip(product.chunks_exact(width)) {
         for ((sum, b), p) in sums.iter_mut().zip(b).zip(product) {
             *sum += b * p;
         }
+    }
+    let lengths = &mut product[..width];
+    lengths.fill(0.0);
+    for b in b.chunks_exact(width) {
+        lengths.iter_mut().zip(b).for_each(|(length, b)| *length += b * b);
+    }
+    for (sum, length) in sums.iter_mut().zip(lengths) {
+        *sum = sum.max(rounding * *length);
     }
 }
