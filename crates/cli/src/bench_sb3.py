@@ -48,7 +48,11 @@ def make_environments(settings):
         module, _, name = task.rpartition(":")
         if module and name.isidentifier():
             task = getattr(importlib.import_module(module), name)
-        return make_vec_env(task, env_kwargs={name: value(text) for name, text in settings["options"]}, **common)
+        options = dict(settings["options"])
+        for module in filter(None, options.pop("import", "").split(",")):
+            importlib.import_module(module.strip())
+        options.pop("bridge_timeout", None)
+        return make_vec_env(task, env_kwargs={name: value(text) for name, text in options.items()}, **common)
     import ale_py
 
     gymnasium.register_envs(ale_py)

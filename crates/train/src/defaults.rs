@@ -189,7 +189,8 @@ fn acktr(family: &str) -> Pairs {
         ],
         "MountainCarContinuous" => &[("n_envs", "4"), ("acktr.n_steps", "10")],
         "Pendulum" => &[("n_envs", "8"), ("acktr.momentum", "0.0"), ("acktr.gamma", "0.9")],
-        // The paper's setting for its Fig. 3; the entropy's weight is that of ACKTR's authors, the value's in the Fisher matrix that of the code it ran on.
+        // The paper's setting for its Fig. 3; the entropy's weight is that of ACKTR's authors, the value's in the Fisher matrix
+        // that of the code it ran on.
         "atari" => &[
             ("n_envs", "40"),
             ("acktr.learning_rate_schedule", "linear"),

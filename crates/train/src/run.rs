@@ -21,7 +21,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use epgt_envs::gymnasium::ended_cpu_seconds;
-use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact;
@@ -30,7 +29,7 @@ use crate::lock::lock;
 use crate::logs::{LogLengths, Logs};
 use crate::outcome::{Progress, RunEnd, RunError, RunResult};
 use crate::trainer::{SavedTrainer, TrainError, Trainer};
-use crate::{Config, Device, Evaluation, directory, evaluate, policy_file, usage};
+use crate::{Config, Device, Evaluation, directory, policy_file, usage};
 
 /// File names in a run directory.
 pub const CONFIG: &str = "config.toml";
@@ -259,18 +258,10 @@ impl Run {
     /// One evaluation; the best policy so far is kept.
     fn evaluate(&mut self) -> Result<Evaluation, RunError> {
         let run = &self.config.run;
-        let task = self.config.task().map_err(RunError)?;
-        let seed = Pcg64::for_purpose(run.seed, "evaluation", self.trainer.counters.updates).next_u64() >> 1;
-        let trainer = &mut self.trainer;
-        let evaluation = evaluate(
-            &mut trainer.policy,
-            &trainer.normalizer,
-            &task,
-            run.eval_episodes,
-            seed,
-            run.eval_actions,
-        )
-        .map_err(|error| self.stopped_by(&TrainError::Environment(error)))?;
+        let evaluation = self
+            .trainer
+            .evaluate(run)
+            .map_err(|error| self.stopped_by(&TrainError::Environment(error)))?;
         if self.best.take_evaluation(run.best_by, evaluation.mean_return()) {
             self.keep_as_best()?;
         }

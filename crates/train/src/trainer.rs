@@ -19,7 +19,7 @@ use epgt_pg::{ActorCritic, Method, NotFinite, Phase, Rollout, Rule, SavedMethod,
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use crate::{Config, device};
+use crate::{Config, Evaluation, RunSettings, device, evaluate};
 
 /// Episodes over which the training score is averaged.
 const SCORE_WINDOW: usize = 100;
@@ -210,8 +210,21 @@ impl Trainer {
         self.envs.use_threads(threads);
     }
 
-    /// CPU seconds of the thread that trains and of the workers that step environments for it, from an unknown beginning: one
-    /// of them is subtracted from another. `clock` is the thread's or the process's.
+    /// One evaluation of the present policy. It has a seed of its own at every update of a run.
+    pub fn evaluate(&mut self, run: &RunSettings) -> Result<Evaluation, EnvError> {
+        let seed = Pcg64::for_purpose(run.seed, "evaluation", self.counters.updates).next_u64() >> 1;
+        evaluate(
+            &mut self.policy,
+            &self.normalizer,
+            &self.task,
+            run.eval_episodes,
+            seed,
+            run.eval_actions,
+        )
+    }
+
+    /// What `clock`, the CPU time of the thread that trains or of the process, shows, with that of the Python workers added. Only
+    /// differences mean something, since a thread may have ended the workers of earlier runs.
     pub fn cpu_seconds(&self, clock: fn() -> f64) -> f64 {
         clock() + ended_cpu_seconds() + self.envs.worker_cpu_seconds()
     }

@@ -14,7 +14,7 @@ use crate::directory::unusable;
 use crate::logs::{LogLengths, Logs};
 use crate::outcome::RunError;
 use crate::trainer::{SavedTrainer, TrainError, Trainer};
-use crate::{Config, evaluate, policy_file, usage};
+use crate::{Config, policy_file, usage};
 
 /// How often something is done, in environment steps of a member; 0 is never.
 #[derive(Clone, Copy)]
@@ -238,19 +238,8 @@ impl Member {
     }
 
     fn evaluate(&mut self) -> Result<crate::Evaluation, RunError> {
-        let run = &self.config.run;
-        let task = self.config.task()?;
-        let seed = Pcg64::for_purpose(run.seed, "evaluation", self.trainer.counters.updates).next_u64() >> 1;
-        let trainer = &mut self.trainer;
-        let evaluation = evaluate(
-            &mut trainer.policy,
-            &trainer.normalizer,
-            &task,
-            run.eval_episodes,
-            seed,
-            run.eval_actions,
-        )
-        .map_err(|error| RunError(error.to_string()))?;
+        let evaluation = self.trainer.evaluate(&self.config.run);
+        let evaluation = evaluation.map_err(|error| RunError(error.to_string()))?;
         let mean = evaluation.mean_return();
         self.record.evaluated = Some(mean);
         if self.record.best.take_evaluation(self.config.run.best_by, mean) {
