@@ -19,7 +19,7 @@ pub use page::{CompareArgs, PageArgs};
 /// The method is Episodic Policy Gradient Training (AAAI 2022): a hyper-agent looks at the networks' weights and gradients,
 /// recalls from an episodic memory what worked in similar moments, and picks the hyperparameters of the next update.
 #[derive(Parser)]
-#[command(name = "epgt", version, after_help = "Start with: epgt train CartPole-v1")]
+#[command(name = "epgt", version = epgt_train::version::description(), after_help = "Start with: epgt train CartPole-v1")]
 pub struct Program {
     #[command(subcommand)]
     pub command: Command,

@@ -231,6 +231,21 @@ fn help_names_every_setting_with_its_default() {
 }
 
 #[test]
+fn the_version_names_the_commit_and_the_features() {
+    let said = Place::new().run(&["--version"]).stdout;
+    let mut expected = format!("epgt {} (", env!("CARGO_PKG_VERSION"));
+    let checkout = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../.git")
+        .exists();
+    let head = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
+    if let Some(head) = head.ok().filter(|head| checkout && head.status.success()) {
+        expected.push_str(String::from_utf8(head.stdout).expect("UTF-8").trim());
+    }
+    assert!(said.starts_with(&expected), "{said} instead of {expected}..");
+    assert!(said.ends_with("cuda)\n"), "{said}");
+}
+
+#[test]
 fn networks_are_shaped_by_flags_that_are_short_for_settings() {
     let place = Place::new();
     let train = |name: &str, steps: &str, flags: &[&str]| {

@@ -25,6 +25,7 @@ pub mod tensorboard;
 mod trainer;
 mod training;
 pub mod usage;
+pub mod version;
 mod watch;
 
 pub use best::BestBy;
