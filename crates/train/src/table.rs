@@ -118,6 +118,10 @@ impl CsvWriter {
             Cell::F64(number) => write!(self.buffer, "{number:?}"),
         };
         written.expect("writing to a string cannot fail");
+        // A whole number has no point: counts are counted in the same tables as means.
+        if matches!(cell, Cell::F32(_) | Cell::F64(_)) && self.buffer.ends_with(".0") {
+            self.buffer.truncate(self.buffer.len() - 2);
+        }
         self
     }
 
@@ -331,6 +335,19 @@ mod tests {
                 assert_eq!(single, singles[index % singles.len()]);
             }
             assert_eq!(back.rows[0][2], "0.1");
+        });
+    }
+
+    #[test]
+    fn whole_numbers_are_written_without_a_point() {
+        in_a_file("", |path| {
+            let mut table = CsvWriter::create(path, &["f64", "f32", "text"]).unwrap();
+            table.row(&[Cell::F64(500_000.0), Cell::F32(-3.0), Cell::Text("7.0")]);
+            table.row(&[Cell::F64(20.0), Cell::F32(0.0), Cell::Text(".0")]);
+            table.row(&[Cell::F64(1e20), Cell::F32(10.05), Cell::Empty]);
+            table.flush().unwrap();
+            let text = fs::read_to_string(path).unwrap();
+            assert_eq!(text, "f64,f32,text\n500000,-3,7.0\n20,0,.0\n1e20,10.05,\n");
         });
     }
 
