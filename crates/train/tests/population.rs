@@ -1,12 +1,13 @@
 //! Populations as their directories show them, and what a member that copies another really trains with.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use epgt_pg::Method;
 use epgt_train::table::read_csv;
-use epgt_train::{Assignment, BestBy, Config, Run, RunEnd, RunResult, Trainer, Training};
+use epgt_train::{Assignment, BestBy, Config, Progress, Run, RunEnd, RunResult, Trainer, Training};
 
 fn assignments(pairs: &[(&str, &str)]) -> Vec<Assignment> {
     let task = ("task", "CartPole-v1");
@@ -290,4 +291,58 @@ fn impossible_populations_are_refused_with_one_sentence() {
     let place = tempfile::tempdir().unwrap();
     let single = Run::create(small("pbt"), place.path(), true).err().unwrap().to_string();
     assert!(single.contains("takes a population"), "{single}");
+}
+
+#[test]
+fn a_population_tells_how_it_goes_while_its_members_train_and_after_a_resume() {
+    // Each stage takes several times the tenth of a second after which the observer hears of it.
+    let slow = || {
+        let mut config = small("pbt");
+        for (key, value) in [
+            ("ppo.n_steps", "1024"),
+            ("ppo.n_epochs", "40"),
+            ("steps", "8192"),
+            ("population.ready", "4096"),
+            ("log_interval", "4096"),
+            ("eval_interval", "0"),
+            ("checkpoint_interval", "0"),
+        ] {
+            config.assign(key, value).unwrap();
+        }
+        config
+    };
+    let place = tempfile::tempdir().unwrap();
+    let (whole, parted) = (place.path().join("whole"), place.path().join("parted"));
+    let heard = Cell::new(0);
+    let mut hear = |progress: &Progress<'_>| {
+        assert_eq!(progress.members.len(), 4);
+        assert_eq!(progress.hyperparameters.len(), 2);
+        heard.set(heard.get() + 1);
+    };
+    let expected = match Training::create(slow(), &whole, false)
+        .unwrap()
+        .train(&AtomicBool::new(false), &mut hear)
+        .unwrap()
+    {
+        RunEnd::Finished(result) => result,
+        RunEnd::Interrupted { steps } => panic!("interrupted at {steps}"),
+    };
+    assert!(heard.get() > 2, "the stages were too short: {}", heard.get());
+
+    // It stops at the first report, in the middle of a stage, and goes on in the middle of it.
+    let stop = AtomicBool::new(false);
+    let mut training = Training::create(slow(), &parted, false).unwrap();
+    let end = training
+        .train(&stop, &mut |_| stop.store(true, Ordering::Relaxed))
+        .unwrap();
+    assert!(matches!(end, RunEnd::Interrupted { .. }), "{end:?}");
+    drop(training);
+    heard.set(0);
+    let mut training = Training::resume(&parted, None).unwrap();
+    let end = training.train(&AtomicBool::new(false), &mut hear).unwrap();
+    assert!(heard.get() > 1, "the rest was too short: {}", heard.get());
+    match end {
+        RunEnd::Finished(result) => assert_eq!(result.policy_sha256, expected.policy_sha256),
+        RunEnd::Interrupted { steps } => panic!("interrupted at {steps}"),
+    }
 }

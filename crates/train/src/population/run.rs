@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use epgt_envs::TaskSpec;
 use epgt_hyper::HyperSpace;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,7 @@ pub struct PopulationRun {
     directory: PathBuf,
     config: Config,
     config_text: String,
+    task: TaskSpec,
     space: HyperSpace,
     members: Vec<Member>,
     /// Decides who copies whom; the searches have none.
@@ -115,6 +117,7 @@ impl PopulationRun {
         artifact::write_atomically(directory.join(CONFIG), config_text.as_bytes())?;
         Ok(Self {
             directory: directory.to_path_buf(),
+            task: config.task()?,
             config,
             config_text,
             space,
@@ -160,6 +163,7 @@ impl PopulationRun {
         let (space, _) = config.hyper_space()?;
         Ok(Self {
             directory: directory.to_path_buf(),
+            task: config.task()?,
             config,
             config_text,
             space,
@@ -215,8 +219,9 @@ impl PopulationRun {
             }
         }
         let policy_sha256 = self.save()?;
-        let gauges: Vec<Gauge> = self.members.iter().map(Gauge::of).collect();
-        observe(&self.progress(&gauges));
+        let (members, reporter) = self.members_and_reporter();
+        let gauges: Vec<Gauge> = members.iter().map(Gauge::of).collect();
+        observe(&reporter.progress(&gauges));
         if !self.is_finished() {
             let steps = self.members[self.leader()].trainer.counters.steps;
             return Ok(RunEnd::Interrupted { steps });
@@ -262,17 +267,17 @@ impl PopulationRun {
         stop: &AtomicBool,
         observe: &mut dyn FnMut(&Progress<'_>),
     ) -> Result<(), RunError> {
-        let gauges: Vec<Gauge> = self.members.iter().map(Gauge::of).collect();
-        let mut members = std::mem::take(&mut self.members);
+        let threads = self.threads;
+        let (members, reporter) = self.members_and_reporter();
+        let gauges: Vec<Gauge> = members.iter().map(Gauge::of).collect();
         let order = workers::Order {
             target,
             cadence,
             stop,
-            clock: &self.clock,
+            clock: reporter.clock,
         };
-        let report = &mut || observe(&self.progress(&gauges));
-        let ends = workers::train(&mut members, self.threads, &order, &gauges, report);
-        self.members = members;
+        let report = &mut || observe(&reporter.progress(&gauges));
+        let ends = workers::train(members, threads, &order, &gauges, report);
         for (i, end) in ends.into_iter().enumerate() {
             end.map_err(|RunError(error)| {
                 let place = self.directory.display();

@@ -1,20 +1,31 @@
 //! What a population tells of itself: its progress while it trains, and its result.
 
+use epgt_envs::TaskSpec;
+use epgt_hyper::HyperSpace;
+
 use super::PopulationRun;
+use crate::Config;
 use crate::outcome::{PopulationResult, Progress, RunResult};
 use crate::population::exchange::ranked;
-use crate::population::member::{Gauge, Member};
+use crate::population::member::{Clock, Gauge, Member};
 use crate::usage;
 
-impl PopulationRun {
-    /// The member with the best score.
-    pub(super) fn leader(&self) -> usize {
-        let scores: Vec<Option<f64>> = self.members.iter().map(Member::score).collect();
-        ranked(&scores)[0]
-    }
+/// All that is told while the members train. It does not hold them: they are with the threads that train them then, and show
+/// themselves by their gauges.
+pub(super) struct Reporter<'a> {
+    pub config: &'a Config,
+    pub task: &'a TaskSpec,
+    pub space: &'a HyperSpace,
+    pub clock: &'a Clock,
+    /// Steps of all members when this process took over.
+    pub steps_before: u64,
+    /// The best evaluation of any member when they last met.
+    pub evaluation: Option<f64>,
+}
 
-    /// How it goes, from what the members show while they train.
-    pub(super) fn progress<'a>(&'a self, gauges: &'a [Gauge]) -> Progress<'a> {
+impl<'a> Reporter<'a> {
+    /// How it goes, from what the members show.
+    pub fn progress(&self, gauges: &[Gauge]) -> Progress<'a> {
         let scores: Vec<Option<f64>> = gauges.iter().map(Gauge::score).collect();
         let leader = ranked(&scores)[0];
         let trained: u64 = gauges.iter().map(Gauge::trained).sum();
@@ -30,13 +41,34 @@ impl PopulationRun {
             steps_per_second,
             seconds_left: left / steps_per_second.max(1e-9),
             mean_return: scores[leader],
-            human_normalised: self.members[leader].trainer.human_normalised(scores[leader]),
+            human_normalised: scores[leader].and_then(|score| self.task.human_normalised(score)),
             best_evaluation: self.evaluation,
             hyperparameters: names.zip(gauges[leader].values.iter().copied()).collect(),
             epsilon: 0.0,
             memory: 0,
             members: scores,
         }
+    }
+}
+
+impl PopulationRun {
+    /// The member with the best score.
+    pub(super) fn leader(&self) -> usize {
+        let scores: Vec<Option<f64>> = self.members.iter().map(Member::score).collect();
+        ranked(&scores)[0]
+    }
+
+    /// The members, and who tells of them meanwhile.
+    pub(super) fn members_and_reporter(&mut self) -> (&mut [Member], Reporter<'_>) {
+        let reporter = Reporter {
+            config: &self.config,
+            task: &self.task,
+            space: &self.space,
+            clock: &self.clock,
+            steps_before: self.steps_before,
+            evaluation: self.evaluation,
+        };
+        (&mut self.members, reporter)
     }
 
     /// The summary of the population.
