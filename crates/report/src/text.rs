@@ -80,17 +80,21 @@ pub fn one_line(text: &str) -> String {
     kept.collect()
 }
 
-/// A text of at most so many characters; of a longer one the beginning, and that there is more.
+/// A text of at most so many characters; of a longer one its two ends, which say what it is about and what of it.
 ///
 /// ```
 /// assert_eq!(epgt_report::text::shortened("abc", 3), "abc");
-/// assert_eq!(epgt_report::text::shortened("abcdefgh", 6), "abc...");
+/// assert_eq!(epgt_report::text::shortened("abcdefghijk", 9), "abcd...jk");
 /// ```
 pub fn shortened(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_string(),
-        Some(_) => text.chars().take(most.saturating_sub(3)).chain("...".chars()).collect(),
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_string();
     }
+    let kept = most.saturating_sub(3);
+    let tail = kept / 3;
+    let ends = text.chars().take(kept - tail).chain("...".chars());
+    ends.chain(text.chars().skip(count - tail)).collect()
 }
 
 /// The lines of a text that is broken between words, none wider than `width`; a word that is wider is broken too.
