@@ -48,7 +48,7 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
             "stochastic": actions.are_drawn(task),
             "mean_return": mean,
             "std_return": deviation.is_finite().then_some(deviation),
-            "interval_95": [interval.low, interval.high],
+            "interval_95": interval.is_known().then_some([interval.low, interval.high]),
             "min_return": returns.iter().copied().fold(f64::INFINITY, f64::min),
             "max_return": returns.iter().copied().fold(f64::NEG_INFINITY, f64::max),
             "mean_length": evaluation.mean_length(),
@@ -73,12 +73,15 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
         let human = task
             .human_normalised(mean)
             .map_or(String::new(), |share| format!(", human-normalised {share:.3}"));
-        let line = format!(
-            "{}: return {mean:.2} +- {deviation:.2} over {} episodes, 95% interval {interval:.2}, mean length {:.1}{human}\n",
-            task.label(),
-            args.episodes,
-            evaluation.mean_length()
-        );
+        let length = evaluation.mean_length();
+        let over = match returns.len() {
+            1 => format!("over 1 episode, length {length:.0}"),
+            2 => format!("+- {deviation:.2} over 2 episodes, mean length {length:.1}"),
+            many => {
+                format!("+- {deviation:.2} over {many} episodes, 95% interval {interval:.2}, mean length {length:.1}")
+            }
+        };
+        let line = format!("{}: return {mean:.2} {over}{human}\n", task.label());
         video.iter().fold(line, |lines, video| format!("{lines}{video}\n"))
     };
     output::print(&text)?;

@@ -1,5 +1,6 @@
 //! Several runs at a time, and how they are asked to stop.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -31,6 +32,19 @@ pub fn in_turn(threads: usize, jobs: usize, stop: &AtomicBool, work: impl Fn(usi
             });
         }
     });
+}
+
+/// What some work comes to; a panic in it, which is a fault of the program, is a sentence instead, so that the work beside it goes
+/// on.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    // Whatever the work has changed is dropped with it.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("without a word");
+        format!("it ended by a fault of the program ({said}); please report it")
+    })
 }
 
 /// A flag that the first Ctrl-C sets; a second one ends the program at once.

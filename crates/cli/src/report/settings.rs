@@ -39,7 +39,7 @@ pub fn costs(tasks: &[Task]) -> TextTable {
         "steps",
         "CPU seconds",
         "steps per CPU second",
-        "peak MB",
+        "peak MB of the process",
     ]);
     for task in tasks {
         for group in &task.groups {
@@ -57,7 +57,10 @@ pub fn costs(tasks: &[Task]) -> TextTable {
                 &results.len().to_string(),
                 &format!("{steps:.0}"),
                 &format!("{seconds:.2}"),
-                &format!("{:.0}", steps / seconds),
+                &match steps / seconds {
+                    speed if speed.is_finite() => format!("{speed:.0}"),
+                    _ => "-".to_string(),
+                },
                 &format!("{:.1}", average(&|r| r.peak_memory_mb)),
             ]);
         }
