@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use epgt_pg::{Algorithm, MethodSettings};
 use epgt_settings::Value;
-use epgt_train::Config;
+use epgt_train::{Config, EvalPlan};
 
 pub use experiment::{ExperimentArgs, ExperimentCommand, PlaceArgs, ReportArgs, RunArgs};
 pub use page::{CompareArgs, PageArgs};
@@ -86,7 +86,8 @@ pub struct TrainArgs {
     /// The number that determines everything random [default: 0]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// Run this many seeds side by side, from --seed on, each in its own directory below --out
+    /// Run this many seeds side by side, from --seed on, each in its own directory below --out; together they can be resumed,
+    /// evaluated, reported and compared
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seeds: u64,
     /// Threads for --seeds, or for the environments of one run where they are slow [default: the machine's cores]; results do
@@ -116,9 +117,13 @@ pub struct TrainArgs {
     /// The run's directory [default: a new one below runs/]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the run in this directory
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["task", "algo", "scheduler", "preset", "tune", "steps", "n_envs", "seed", "seeds",
-        "config", "env_arg", "import", "policy", "set", "out", "force", "print_config"])]
+    /// Start from a trained policy: a policy file, or a run's directory for its best one
+    #[arg(long, value_name = "POLICY")]
+    pub init: Option<PathBuf>,
+    /// Go on with the run, or with all runs of --seeds, in this directory; with --steps to another number of steps in all, past the
+    /// end too
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["task", "algo", "scheduler", "preset", "tune", "n_envs", "seed", "seeds",
+        "config", "env_arg", "import", "policy", "set", "init", "out", "force", "print_config"])]
     pub resume: Option<PathBuf>,
     /// Replace an existing run
     #[arg(long)]
@@ -140,7 +145,7 @@ pub struct TrainArgs {
 /// Play a trained policy with frozen normalisation.
 #[derive(Args)]
 pub struct EvalArgs {
-    /// A run's directory (its best policy is played) or a policy file
+    /// A run's directory (its best policy is played), that of several seeds (all of theirs are), or a policy file
     pub run: PathBuf,
     /// Episodes to play
     #[arg(long, default_value_t = 100)]
@@ -155,6 +160,9 @@ pub struct EvalArgs {
     /// Play the last policy instead of the best
     #[arg(long)]
     pub last: bool,
+    /// Steps after which an episode that has not ended is cut; it counts with what it has earned
+    #[arg(long, value_name = "N", default_value_t = EvalPlan::default().max_steps)]
+    pub max_steps: u64,
     /// Also show the first episodes, as an animated GIF
     #[arg(long, value_name = "FILE.gif")]
     pub video: Option<PathBuf>,

@@ -2,6 +2,7 @@
 //! terminal.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use epgt_hyper::Scheduler;
@@ -64,9 +65,10 @@ impl Display {
         }
     }
 
-    /// Says once what is about to happen.
-    pub fn announce(&self, config: &Config) {
+    /// Says once what is about to happen; without progress, only where.
+    pub fn announce(&self, config: &Config, place: &Path) {
         if self.mode == Mode::Quiet {
+            output::note(&format!("In {}", place.display()));
             return;
         }
         let run = &config.run;
@@ -96,10 +98,16 @@ impl Display {
         ));
     }
 
-    /// Takes the progress of run `i`.
-    pub fn update(&mut self, i: usize, progress: &Progress<'_>) {
-        let finished = progress.steps >= progress.total_steps;
+    /// Takes the progress of run `i`. What is to be told once is told, progress or not.
+    pub fn update(&mut self, i: usize, progress: &Progress) {
+        let finished = progress.steps >= progress.total_steps && progress.evaluating.is_none();
+        let notes = progress.notes.iter().map(|note| format!("{}{note}", self.prefixes[i]));
+        let mut above: Vec<String> = notes.collect();
+        if self.mode != Mode::Live {
+            above.drain(..).for_each(|line| output::note(&line));
+        }
         if self.mode == Mode::Quiet || self.finished[i] {
+            above.iter().for_each(|line| output::note(line));
             return;
         }
         self.finished[i] = finished;
@@ -113,16 +121,18 @@ impl Display {
         let (columns, rows) = terminal_size();
         // A line that fills its row makes some terminals begin another.
         let line = self.line(i, progress, columns - 1);
-        let (above, live) = match finished {
-            true => (Some(line), None),
-            false => (None, Some(line)),
+        self.lines[i] = match finished {
+            true => {
+                above.push(line);
+                None
+            }
+            false => Some(line),
         };
-        self.lines[i] = live;
         self.redraw(above, rows - 1);
     }
 
     /// One line of at most `width` characters for run `i`: the most important parts first.
-    fn line(&self, i: usize, progress: &Progress<'_>, width: usize) -> String {
+    fn line(&self, i: usize, progress: &Progress, width: usize) -> String {
         let mut text = self.prefixes[i].clone();
         for (i, part) in parts(progress, self.learns).into_iter().enumerate() {
             let gap = if i > 0 { "  " } else { "" };
@@ -135,14 +145,15 @@ impl Display {
         text
     }
 
-    /// Rewrites the lines of the runs that go on, as many as the terminal has `rows` for, below a line that stays.
-    fn redraw(&mut self, above: Option<String>, rows: usize) {
+    /// Rewrites the lines of the runs that go on, as many as the terminal has `rows` for, below lines that stay.
+    fn redraw(&mut self, above: Vec<String>, rows: usize) {
         let live: Vec<&String> = self.lines.iter().flatten().take(rows).collect();
-        let mut text = match self.drawn {
+        let interjected = output::take_interjected();
+        let mut text = match self.drawn + interjected.len() {
             0 => "\r".to_string(),
             lines => format!("\x1b[{lines}A\r"),
         };
-        for line in above.iter().chain(live.iter().copied()) {
+        for line in interjected.iter().chain(&above).chain(live.iter().copied()) {
             text.push_str(line);
             text.push_str("\x1b[K\n");
         }
@@ -167,13 +178,16 @@ fn prefixes(directories: &[String]) -> Vec<String> {
 }
 
 /// What is told of a run, the most important first.
-fn parts(progress: &Progress<'_>, learns: bool) -> Vec<String> {
+fn parts(progress: &Progress, learns: bool) -> Vec<String> {
     let share = 100.0 * progress.steps as f64 / progress.total_steps.max(1) as f64;
     let mut parts = vec![
         format!("{:3.0}%", share.floor()),
         format!("{} steps", short(progress.steps as f64)),
         format!("{}/s", short(progress.steps_per_second)),
     ];
+    if let Some((ended, episodes)) = progress.evaluating {
+        parts.insert(1, format!("evaluating {ended}/{episodes}"));
+    }
     if progress.steps < progress.total_steps {
         parts.push(format!("{} left", duration(progress.seconds_left)));
     }
@@ -248,7 +262,7 @@ mod tests {
         Display::new(true, &directories, &config)
     }
 
-    fn progress() -> Progress<'static> {
+    fn progress() -> Progress {
         Progress {
             steps: 50_000,
             total_steps: 200_000,
@@ -257,11 +271,24 @@ mod tests {
             mean_return: Some(123.45),
             human_normalised: None,
             best_evaluation: None,
-            hyperparameters: vec![("learning_rate", 7e-4)],
+            hyperparameters: vec![("learning_rate".to_string(), 7e-4)],
             epsilon: 0.75,
             memory: 42,
             members: Vec::new(),
+            evaluating: None,
+            notes: Vec::new(),
         }
+    }
+
+    #[test]
+    fn an_evaluation_shows_how_far_it_is() {
+        let mut progress = progress();
+        progress.evaluating = Some((3, 10));
+        assert!(
+            display(&["runs/a"])
+                .line(0, &progress, 200)
+                .starts_with(" 25%  evaluating 3/10  50k steps")
+        );
     }
 
     #[test]

@@ -2,6 +2,9 @@
 //! that can be told in a sentence.
 
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::Mutex;
+
+use crate::parallel::lock;
 
 use epgt_report::text::wrapped;
 use epgt_report::text_table::TextTable;
@@ -71,6 +74,21 @@ fn filled_to(text: &str, columns: usize) -> String {
 /// Writes a line to standard error; nothing is left to be told if that fails.
 pub fn note(line: &str) {
     let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());
+}
+
+/// Lines that were written while a live display was on the screen, below it.
+static INTERJECTED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Writes a line to standard error at once, whatever display is there.
+pub fn interject(line: &str) {
+    let mut lines = lock(&INTERJECTED);
+    note(&format!("\r{line}"));
+    lines.push(line.to_string());
+}
+
+/// The lines that were written below a live display since it was last drawn: they are on the screen, and move above it.
+pub fn take_interjected() -> Vec<String> {
+    std::mem::take(&mut *lock(&INTERJECTED))
 }
 
 /// Rewrites the current line of a terminal; shows nothing elsewhere.

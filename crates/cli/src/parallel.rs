@@ -4,6 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::output;
+
 /// Threads for `jobs`: as many as asked for or as the machine has cores, and no more than there are jobs.
 pub fn threads(asked: Option<usize>, jobs: usize) -> usize {
     let cores = || std::thread::available_parallelism().map_or(1, usize::from);
@@ -47,7 +49,7 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// A flag that the first Ctrl-C sets; a second one ends the program at once.
+/// A flag that the first Ctrl-C sets, which is told at once; a second one ends the program.
 pub fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, String> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
@@ -55,6 +57,7 @@ pub fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, String> {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(crate::INTERRUPTED));
         }
+        output::interject("stopping ...");
     })
     .map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
     Ok(stop)

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use epgt_report::text::shortened;
-use epgt_train::{RunEnd, RunError, RunResult, Training};
+use epgt_train::{ResumeWith, RunEnd, RunError, RunResult, Training};
 
 use super::cell::{Cell, State};
 use super::filter::Filter;
@@ -196,7 +196,7 @@ fn take(cell: &Cell) -> Result<Training, Box<End>> {
     for _ in 0..LOOKS {
         let begun = cell.has_begun();
         let run = match begun {
-            true => Training::resume(&cell.directory, None),
+            true => Training::resume(&cell.directory, ResumeWith::default()),
             false => Training::create(cell.config.clone(), &cell.directory, false),
         };
         // Looked at after the lock was taken or refused: whoever had it before may have finished.
