@@ -24,9 +24,11 @@
 //! ```
 
 mod nearest;
+mod text;
 mod value;
 
 pub use nearest::{nearest, unknown};
+pub use text::{clean, clean_line};
 pub use value::Value;
 
 /// What is known of one setting: enough for a line of help and a line of TOML.

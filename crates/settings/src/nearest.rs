@@ -1,5 +1,12 @@
 //! "Did you mean ...?"
 
+use crate::clean_line;
+
+/// Bytes of a name that can be a slip.
+const LONGEST: usize = 200;
+/// Characters of a wrong name that are shown.
+const SHOWN: usize = 60;
+
 /// The candidate closest in spelling to `name`, if any is close enough to be a likely slip.
 ///
 /// ```
@@ -8,6 +15,10 @@
 /// assert_eq!(nearest("Go", ["CartPole-v1", "Pendulum-v1"]), None);
 /// ```
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Comparing takes time and memory as large as the name, and nobody who wrote so much has slipped.
+    if name.len() > LONGEST {
+        return None;
+    }
     let wanted = name.to_lowercase();
     candidates
         .into_iter()
@@ -32,7 +43,9 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// assert_eq!(text, "unknown algorithm 'ac2'; did you mean 'a2c'?");
 /// ```
 pub fn unknown(what: &str, name: &str, candidates: &[&str]) -> String {
-    match nearest(name, candidates.iter().copied()) {
+    let near = nearest(name, candidates.iter().copied());
+    let name = clean_line(name, SHOWN);
+    match near {
         Some(candidate) => format!("unknown {what} '{name}'; did you mean '{candidate}'?"),
         None => format!("unknown {what} '{name}'; valid ones are {}", candidates.join(", ")),
     }
