@@ -2,6 +2,7 @@
 
 mod experiment;
 mod page;
+mod proposed;
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -47,6 +48,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Get a simulator that some tasks need: mujoco, atari
     Setup(SetupArgs),
+    /// Print what a shell needs to complete this program's commands, options, tasks and names
+    Completions(CompletionsArgs),
 }
 
 /// Train an agent on a task.
@@ -59,16 +62,17 @@ pub enum Command {
 pub struct TrainArgs {
     /// The task, by its Gymnasium id (see: epgt tasks); gym:ID or gym:MODULE:FACTORY is any environment of a Python that has
     /// Gymnasium
+    #[arg(value_parser = proposed::task(), hide_possible_values = true)]
     pub task: Option<String>,
     /// The policy-gradient method: a2c, ppo, acktr [default: what suits the task]
-    #[arg(long)]
+    #[arg(long, value_parser = proposed::algorithm(), hide_possible_values = true)]
     pub algo: Option<String>,
     /// Who schedules the hyperparameters: epgt, fixed, random, bandit, dqn, lrrl, ultho, hoof, meta-gradient; or several runs
     /// side by side: pbt, pb2, grid, random-search
-    #[arg(long)]
+    #[arg(long, value_parser = proposed::scheduler(), hide_possible_values = true)]
     pub scheduler: Option<String>,
     /// The hyper-agent's settings to start from: default (best evidence) or paper (exactly the paper)
-    #[arg(long)]
+    #[arg(long, value_parser = proposed::preset(), hide_possible_values = true)]
     pub preset: Option<String>,
     /// What to schedule: NAME=paper:B, NAME=around:FACTOR:B, NAME=log:LOW..HIGH:B, NAME=uniform:LOW..HIGH:B or NAME=V:V:V, separated by commas
     #[arg(long, value_name = "NAME=VALUES,..")]
@@ -81,7 +85,7 @@ pub struct TrainArgs {
     pub n_envs: Option<String>,
     /// The processor of the networks: cpu, cuda (an NVIDIA GPU, for image policies), auto [default: auto]; a run can
     /// be resumed on another
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = proposed::device(), hide_possible_values = true)]
     pub device: Option<String>,
     /// The number that determines everything random [default: 0]
     #[arg(long, value_name = "S")]
@@ -182,6 +186,7 @@ pub struct EvalArgs {
 #[derive(Args)]
 pub struct TasksArgs {
     /// The task to describe; gym:ID or gym:MODULE:FACTORY is any environment of a Python that has Gymnasium
+    #[arg(value_parser = proposed::task(), hide_possible_values = true)]
     pub task: Option<String>,
     /// Set one option of the task (repeatable)
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true, requires = "task")]
@@ -198,8 +203,8 @@ pub struct TasksArgs {
 /// List what can be scheduled: meaning, default, when it takes effect, the paper's symbol and values.
 #[derive(Args)]
 pub struct HyperparametersArgs {
-    /// Only those of one method: a2c, ppo
-    #[arg(long)]
+    /// Only those of one method: a2c, ppo, acktr
+    #[arg(long, value_parser = proposed::algorithm(), hide_possible_values = true)]
     pub algo: Option<String>,
 }
 
@@ -220,10 +225,10 @@ pub struct ExplainArgs {
 #[derive(Args)]
 pub struct BenchArgs {
     /// The task
-    #[arg(default_value = "MountainCarContinuous-v0")]
+    #[arg(default_value = "MountainCarContinuous-v0", value_parser = proposed::task(), hide_possible_values = true)]
     pub task: String,
     /// The policy-gradient method: a2c, ppo, acktr
-    #[arg(long, default_value = "a2c")]
+    #[arg(long, default_value = "a2c", value_parser = proposed::algorithm(), hide_possible_values = true)]
     pub algo: String,
     /// Set one setting of all that is measured, such as policy.hidden=64,64 (repeatable)
     #[arg(long, value_name = "KEY=VALUE")]
@@ -270,6 +275,17 @@ pub struct SetupArgs {
     /// Ask nothing; it never does, since it was named
     #[arg(long, short)]
     pub yes: bool,
+}
+
+/// Print what a shell needs to complete this program's commands, options, tasks and names.
+///
+/// Bash reads it at its start from ~/.local/share/bash-completion/completions/epgt, zsh from a file _epgt in a directory of $fpath,
+/// fish from ~/.config/fish/completions/epgt.fish.
+#[derive(Args)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
 }
 
 /// What can be set up.

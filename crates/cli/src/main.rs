@@ -3,6 +3,7 @@
 mod args;
 mod bench;
 mod compare;
+mod completions;
 mod display;
 mod eval;
 mod experiment;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Report(args) => report::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Setup(args) => setup::run(args),
+        Command::Completions(args) => completions::run(args),
     };
     match done {
         Ok(Done::Completely) => ExitCode::SUCCESS,

@@ -6,22 +6,14 @@ mod common;
 
 use common::{Place, has_gymnasium};
 
-/// What stands between two marks of the README.
-fn of_the_readme(from: &str, to: &str) -> &'static str {
-    let page = include_str!("../../../README.md");
-    let (_, rest) = page.split_once(from).unwrap();
-    rest.split_once(to).unwrap().0
-}
-
 /// A place with the environment of the README, and one that fails when told to.
 fn place() -> Option<Place> {
     if !has_gymnasium() {
         return None;
     }
     let place = Place::new();
-    let code = of_the_readme("```python\n", "```");
-    assert!(code.lines().count() <= 30);
-    place.write("corridor.py", code);
+    assert!(common::corridor().lines().count() <= 30);
+    place.write("corridor.py", common::corridor());
     place.write(
         "failing.py",
         "import gymnasium\n\
@@ -51,19 +43,6 @@ const SHORT: [&str; 8] = [
     "ppo.n_steps=64",
     "--out",
 ];
-
-#[test]
-fn the_command_of_the_readme_trains_its_environment() {
-    let Some(place) = place() else { return };
-    let command = of_the_readme("\nepgt train gym:corridor:Corridor", "\n");
-    let mut arguments = vec!["train", "gym:corridor:Corridor"];
-    arguments.extend(command.split_whitespace());
-    arguments.extend(["--steps", "2048", "--quiet", "--json", "--out", "run"]);
-    let ended = place.run(&arguments);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    let result: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert!(result["steps"].as_u64().unwrap() >= 2048, "{result}");
-}
 
 #[test]
 fn the_environment_of_the_readme_trains_twice_to_the_same_policy_and_is_evaluated() {

@@ -249,6 +249,39 @@ fn help_names_every_setting_with_its_default() {
 }
 
 #[test]
+fn bash_completes_commands_options_tasks_and_names() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let ended = place.run(&["completions", shell]);
+        assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{shell}");
+        assert!(ended.stdout.contains("meta-gradient"), "{shell}");
+        place.write(shell, &ended.stdout);
+    }
+    // What bash does at a tab after the last of these words: it calls the function that the script has registered.
+    let completed = |words: &str| {
+        let script = format!(
+            "source ./bash; complete -p epgt | grep -q -- '-F _epgt' && COMP_WORDS=({words}) COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)) && \
+             _epgt epgt \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD - 1]}}\" && echo ${{COMPREPLY[@]}}"
+        );
+        let ended = place.bash(&script);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.stdout.trim().to_string()
+    };
+    assert_eq!(completed("epgt hyp"), "hyperparameters");
+    assert_eq!(completed("epgt train CartP"), "CartPole-v1");
+    assert_eq!(completed("epgt train --sched"), "--scheduler");
+    assert_eq!(completed("epgt train CartPole-v1 --scheduler meta"), "meta-gradient");
+    assert_eq!(completed("epgt train --algo a"), "a2c acktr");
+    assert_eq!(completed("epgt experiment st"), "status");
+    // The names are proposals: a misspelt one is told as before.
+    place
+        .run(&["train", "CartPol-v1"])
+        .is_refused_with(&["did you mean 'CartPole-v1'?"]);
+    let help = place.run(&["train", "--help"]).stdout;
+    assert!(!help.contains("possible values"), "{help}");
+}
+
+#[test]
 fn the_version_names_the_commit_and_the_features() {
     let said = Place::new().run(&["--version"]).stdout;
     let mut expected = format!("epgt {} (", env!("CARGO_PKG_VERSION"));

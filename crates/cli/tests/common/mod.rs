@@ -62,6 +62,13 @@ pub fn has_gymnasium() -> bool {
     named
 }
 
+/// The environment of the README, `corridor.py`.
+pub fn corridor() -> &'static str {
+    let page = include_str!("../../../../README.md");
+    let (_, rest) = page.split_once("```python\n").expect("an environment");
+    rest.split_once("```").expect("its end").0
+}
+
 /// How the program ended and what it said.
 #[derive(Debug)]
 pub struct Ended {
