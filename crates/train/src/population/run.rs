@@ -219,9 +219,15 @@ impl PopulationRun {
             }
         }
         let policy_sha256 = self.save()?;
+        let is_finished = self.is_finished();
         let (members, reporter) = self.members_and_reporter();
         let gauges: Vec<Gauge> = members.iter().map(Gauge::of).collect();
-        observe(&reporter.progress(&gauges));
+        let mut progress = reporter.progress(&gauges);
+        if is_finished {
+            // Where rollouts differ in length, the end is known when it has come.
+            progress.total_steps = progress.steps;
+        }
+        observe(&progress);
         if !self.is_finished() {
             let steps = self.members[self.leader()].trainer.counters.steps;
             return Ok(RunEnd::Interrupted { steps });
