@@ -27,7 +27,7 @@ mod message;
 mod nearest;
 mod value;
 
-pub use message::{number, one_line, quoted};
+pub use message::{harmless, number, quoted};
 pub use nearest::{nearest, unknown, unknown_choice};
 pub use value::Value;
 

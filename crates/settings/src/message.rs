@@ -37,14 +37,15 @@ pub fn quoted(text: &str) -> String {
     short
 }
 
-/// A sentence for a terminal: whatever was quoted in it, it is one line and does nothing to the terminal.
+/// A message for a terminal: whatever was quoted in it does nothing to the terminal. Lines stay lines.
 ///
 /// ```
-/// use epgt_settings::one_line;
-/// assert_eq!(one_line("first\r\nsecond\x07"), "first  second ");
+/// use epgt_settings::harmless;
+/// assert_eq!(harmless("first\r\nsecond\x07"), "first \nsecond ");
 /// ```
-pub fn one_line(text: &str) -> String {
-    text.chars().map(printable).collect()
+pub fn harmless(text: &str) -> String {
+    let character = |character| if character == '\n' { '\n' } else { printable(character) };
+    text.chars().map(character).collect()
 }
 
 /// The character itself, or a space for one that moves the cursor or rings the bell.

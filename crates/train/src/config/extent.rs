@@ -3,7 +3,7 @@
 use epgt_envs::RowShape;
 use epgt_hyper::{Axis, EncoderKind, Grid, HyperSpace, Scheduler};
 use epgt_pg::{Algorithm, Effect, Kind, MethodSettings, RuleSettings, Tuned};
-use epgt_settings::number;
+use epgt_settings::{number, quoted};
 
 use super::Config;
 
@@ -20,7 +20,13 @@ impl Config {
             let rate = hyperparameter.kind == Kind::LearningRateLike;
             let axis = Axis::new(name, default, &Grid::parse(grid)?, rate)?;
             for &value in &axis.values {
-                hyperparameter.validate(value)?;
+                hyperparameter.validate(value).map_err(|error| {
+                    // Where a rule made the value, the rule is told.
+                    match grid.starts_with(char::is_alphabetic) {
+                        true => format!("cannot schedule {name} by {}: {error}", quoted(grid)),
+                        false => error,
+                    }
+                })?;
             }
             axes.push(axis);
             indices.push(index);
