@@ -33,9 +33,20 @@ pub enum Done {
     Interrupted,
 }
 
+/// Ends the program with what is wrong with its command line; an argument that is quoted does nothing to the terminal.
+fn refuse(error: &clap::Error) -> ! {
+    let text = error.to_string();
+    let harmless = epgt_settings::harmless(&text);
+    if harmless == text {
+        error.exit();
+    }
+    output::note(harmless.trim_end());
+    std::process::exit(error.exit_code());
+}
+
 fn main() -> ExitCode {
     epgt_train::usage::give_memory_back();
-    let program = Program::parse();
+    let program = Program::try_parse().unwrap_or_else(|error| refuse(&error));
     let done = match &program.command {
         Command::Train(args) => train::run(args),
         Command::Eval(args) => eval::run(args),
