@@ -8,6 +8,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -197,7 +198,10 @@ fn wait(child: &mut Child, time: Duration) -> (Option<i32>, bool, bool) {
     let mut pause = Duration::from_micros(500);
     loop {
         if let Some(status) = child.try_wait().expect("a child can be waited for") {
-            return (status.code(), interrupted, false);
+            // An interrupt that comes before the program listens for it ends it as it ends any program; shells call that 130.
+            let by_interrupt = interrupted && status.signal() == Some(2);
+            let code = status.code().or(by_interrupt.then_some(130));
+            return (code, interrupted, false);
         }
         if started.elapsed() >= MOST_TIME {
             let _ = child.kill();
