@@ -300,7 +300,8 @@ pub enum Simulator {
 /// Every setting with its meaning, default and paper symbol, for `epgt train --help`.
 fn settings_help() -> String {
     let mut text = String::from(
-        "Settings (--set KEY=VALUE, or a TOML file with --config; the section may be left out where the key is unique).\n\
+        "Settings (--set KEY=VALUE, or a TOML file with --config; the section may be left out where the key is unique, and those of\n\
+         the run stand at the top of the file or below [run]).\n\
          Defaults shown are the program's own; a task's tuned ones: epgt train TASK --print-config\n",
     );
     let Ok(config) = Config::lay(&[]) else { return text };

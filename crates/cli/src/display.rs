@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use epgt_hyper::Scheduler;
 use epgt_train::{Config, Progress};
 
+use crate::explain::numbers::short as short_value;
 use crate::output;
 
 /// Between two plain lines of one run.
@@ -15,6 +16,9 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Members of a population whose scores are shown.
 const MOST_MEMBERS: usize = 8;
+
+/// Values of a scheduled hyperparameter that are listed.
+const MOST_VALUES: usize = 9;
 
 /// Columns and rows of a terminal that does not tell.
 const USUAL_SIZE: (usize, usize) = (80, 24);
@@ -72,8 +76,10 @@ impl Display {
             return;
         }
         let run = &config.run;
-        let size = config.hyper_space().map_or(0, |(space, _)| space.len());
-        let tuned = config.tune.iter().map(|(name, grid)| format!("{name} ({grid})"));
+        let space = config.hyper_space().map(|(space, _)| space).unwrap_or_default();
+        let size = space.len();
+        let axes = space.axes().iter().zip(&config.tune);
+        let tuned = axes.map(|(axis, (name, grid))| tuned(name, &axis.values, grid));
         let scheduled = match run.scheduler {
             Scheduler::Fixed => ".".to_string(),
             rule if rule.is_rule() => format!(": {}.", tuned.collect::<Vec<_>>().join(", ")),
@@ -89,11 +95,11 @@ impl Display {
             sentence => format!("\n{sentence}"),
         };
         output::note(&format!(
-            "Training {} with {}, {} environments, {} steps{each}.\nScheduler {}{scheduled}{schedules}",
+            "Training {} with {}, {} environments, {}{each}.\nScheduler {}{scheduled}{schedules}",
             run.task,
             run.algo.name(),
             run.n_envs,
-            run.steps,
+            steps(config),
             run.scheduler.name(),
         ));
     }
@@ -161,6 +167,33 @@ impl Display {
         self.drawn = live.len();
         // A terminal that is gone must not stop the training.
         let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+/// A scheduled hyperparameter with its values, or only how they were said where they are many.
+fn tuned(name: &str, values: &[f64], grid: &str) -> String {
+    if values.len() > MOST_VALUES {
+        return format!("{name} ({grid}: {} values)", values.len());
+    }
+    let shown: Vec<String> = values.iter().map(|&value| short_value(value)).collect();
+    // A list that was said as it is needs no second telling.
+    let told = match grid.starts_with(char::is_alphabetic) {
+        true => format!(" ({grid})"),
+        false => String::new(),
+    };
+    format!("{name} {}{told}", shown.join(", "))
+}
+
+/// The steps of the run, and why they are fewer than was asked for where they are.
+fn steps(config: &Config) -> String {
+    let (asked, played) = (config.run.steps, config.total_steps());
+    match played < asked {
+        false => format!("{asked} steps"),
+        true => format!(
+            "{played} of {asked} steps: whole rollouts of {} x {}",
+            config.run.n_envs,
+            config.method.n_steps()
+        ),
     }
 }
 
@@ -306,6 +339,41 @@ mod tests {
             shown,
             ["128", "1", "0", "-3", "7.000e-4", "9.500e-1", "2.500e0", "1.000e12"]
         );
+    }
+
+    #[test]
+    fn what_is_scheduled_is_told_by_its_values_or_where_they_are_many_by_how_they_were_said() {
+        assert_eq!(
+            tuned("learning_rate", &[7e-4 / 3.0, 3.5e-4, 7e-4, 1.4e-3, 2.1e-3], "paper:7"),
+            "learning_rate 2.333e-4, 3.5e-4, 7e-4, 1.4e-3, 2.1e-3 (paper:7)"
+        );
+        assert_eq!(
+            tuned("ent_coef", &[0.0, 0.01, 0.02], "0:0.01:0.02"),
+            "ent_coef 0, 0.01, 0.02"
+        );
+        assert_eq!(tuned("ent_coef", &[1e-3, 0.02], "1e-3:2e-2"), "ent_coef 1e-3, 0.02");
+        let many: Vec<f64> = (0..15).map(f64::from).collect();
+        assert_eq!(
+            tuned("vf_coef", &many, "uniform:0..14:15"),
+            "vf_coef (uniform:0..14:15: 15 values)"
+        );
+    }
+
+    #[test]
+    fn steps_that_no_whole_rollout_fits_into_are_told() {
+        let said = |asked: &str| {
+            let settings = [
+                ("task", "Pendulum-v1"),
+                ("algo", "ppo"),
+                ("n_envs", "1"),
+                ("n_steps", "2048"),
+                ("steps", asked),
+            ];
+            let list = settings.map(|(key, value)| epgt_train::Assignment::new(key, value));
+            steps(&Config::build(&list).unwrap())
+        };
+        assert_eq!(said("10000"), "8192 of 10000 steps: whole rollouts of 1 x 2048");
+        assert_eq!(said("8192"), "8192 steps");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 mod course;
 mod log;
 mod moment;
-mod numbers;
+pub mod numbers;
 mod overview;
 mod population;
 mod schedule;

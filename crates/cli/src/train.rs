@@ -1,10 +1,12 @@
 //! `epgt train`: from the command line to a finished run.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use epgt_report::statistics;
-use epgt_settings::{Settings, Value};
+use epgt_settings::{Settings, Value, quoted};
 use epgt_train::{
     Assignment, Config, Device, ResumeWith, RunEnd, RunError, RunResult, SeedRun, Training, begin_seeds, best_policy,
     policy_file, refuse_taken, seed_runs,
@@ -25,12 +27,12 @@ pub fn run(args: &TrainArgs) -> Result<Done, String> {
     if let Some(directory) = &args.resume {
         return train_all(args, &resumed(args, directory)?);
     }
-    let assignments = assignments(args)?;
+    let config = lay(args)?;
     if args.print_config {
-        output::print(&Config::lay(&assignments)?.to_toml())?;
+        output::print(&config.to_toml())?;
         return Ok(Done::Completely);
     }
-    if !assignments.iter().any(|assignment| assignment.key == "task") {
+    if config.run.task.is_empty() {
         return Err("which task? Try `epgt train CartPole-v1`, or list them with `epgt tasks`".to_string());
     }
     if args.seeds == 0 {
@@ -42,7 +44,7 @@ pub fn run(args: &TrainArgs) -> Result<Done, String> {
             args.seeds
         ));
     }
-    let config = Config::build(&assignments)?;
+    config.validate()?;
     setup::ensure(&config.task()?, args.yes)?;
     train_all(args, &begun(args, config)?)
 }
@@ -141,55 +143,106 @@ fn fresh_directory(config: &Config, seeds: u64) -> PathBuf {
         .unwrap_or_else(|| Path::new("runs").join(&name))
 }
 
-/// The user's assignments: file first, then flags, then `--policy`, then `--set`.
-fn assignments(args: &TrainArgs) -> Result<Vec<Assignment>, String> {
-    let mut list = Vec::new();
+/// The user's assignments, the file's and then the command line's, laid upon the defaults but not yet checked. Either may say a
+/// setting once only; the command line overrides the file.
+fn lay(args: &TrainArgs) -> Result<Config, String> {
+    let mut list: Vec<Assignment> = Vec::new();
+    let mut in_file = Vec::new();
     if let Some(path) = &args.config {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| format!("cannot read {}: {}", path.display(), output::reason(&error)))?;
-        list.extend(Config::read_toml(&text).map_err(|error| format!("{}: {error}", path.display()))?);
+        list = Config::read_toml(&read_settings(path)?).map_err(|error| format!("{}: {error}", path.display()))?;
+        let how = |said: &Assignment| format!("{} = {} in {}", said.key, quoted(&said.value), path.display());
+        in_file = list.iter().map(|said| (how(said), said.clone())).collect();
     }
     if let Some(path) = &args.init {
         // The networks are the policy's, unless the user says more.
         list.splice(0..0, networks_of(path)?);
-        let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-        list.push(Assignment::new("init", path.display()));
     }
-    let flags = [
-        ("task", &args.task),
-        ("algo", &args.algo),
-        ("scheduler", &args.scheduler),
-        ("preset", &args.preset),
-        ("steps", &args.steps),
-        ("n_envs", &args.n_envs),
-        ("device", &args.device),
-        ("seed", &args.seed.map(|seed| seed.to_string())),
-    ];
-    for (key, value) in flags {
-        list.extend(value.as_ref().map(|value| Assignment::new(key, value)));
-    }
-    if let Some(tune) = &args.tune {
+    let said = on_command_line(args)?;
+    if said.iter().any(|(_, assignment)| assignment.key.starts_with("tune.")) {
         // What is tuned on the command line replaces what a file tunes.
         list.retain(|assignment| !assignment.key.starts_with("tune."));
-        for part in tune.split(',') {
-            let (name, grid) = part
-                .split_once('=')
-                .ok_or_else(|| format!("'{part}' in --tune should be NAME=VALUES, such as learning_rate=paper:7"))?;
-            list.push(Assignment::new(format!("tune.{}", name.trim()), grid.trim()));
-        }
     }
-    for (key, value) in env_options(&args.env_arg, &args.import)? {
-        list.push(Assignment::new(format!("env.{key}"), value));
+    list.extend(said.iter().map(|(_, assignment)| assignment.clone()));
+    let config = Config::lay(&list)?;
+    config.refuse_repeated(&in_file)?;
+    config.refuse_repeated(&said)?;
+    Ok(config)
+}
+
+/// The text of a file of settings; one that is longer than any such file is not read.
+fn read_settings(path: &Path) -> Result<String, String> {
+    const MOST_BYTES: u64 = 1_000_000;
+    let unreadable = |reason: String| format!("cannot read {}: {reason}", path.display());
+    let file = File::open(path).map_err(|error| unreadable(output::reason(&error)))?;
+    let mut text = String::new();
+    file.take(MOST_BYTES + 1)
+        .read_to_string(&mut text)
+        .map_err(|error| unreadable(output::reason(&error)))?;
+    match text.len() as u64 <= MOST_BYTES {
+        true => Ok(text),
+        false => Err(unreadable("it is longer than any file of settings".to_string())),
+    }
+}
+
+/// The assignments of flags, `--tune`, options of the task, `--policy` and `--set`, each with how it was said.
+fn on_command_line(args: &TrainArgs) -> Result<Vec<(String, Assignment)>, String> {
+    let mut said = Vec::new();
+    let flags = [
+        ("TASK", "task", &args.task),
+        ("--algo", "algo", &args.algo),
+        ("--scheduler", "scheduler", &args.scheduler),
+        ("--preset", "preset", &args.preset),
+        ("--steps", "steps", &args.steps),
+        ("--n-envs", "n_envs", &args.n_envs),
+        ("--device", "device", &args.device),
+        ("--seed", "seed", &args.seed.map(|seed| seed.to_string())),
+        ("--init", "init", &args.init.as_deref().map(absolute)),
+    ];
+    for (flag, key, value) in flags {
+        let value = value.as_ref();
+        said.extend(value.map(|value| (format!("{flag} {value}"), Assignment::new(key, value))));
+    }
+    for part in args.tune.iter().flat_map(|tune| tune.split(',')) {
+        let (name, grid) = part.split_once('=').ok_or_else(|| {
+            format!(
+                "'{}' in --tune should be NAME=VALUES, such as learning_rate=paper:7",
+                quoted(part)
+            )
+        })?;
+        let assignment = Assignment::new(format!("tune.{}", name.trim()), grid.trim());
+        said.push((format!("--tune {part}"), assignment));
+    }
+    for text in &args.env_arg {
+        let Assignment { key, value } = Assignment::parse(text).map_err(|error| format!("--env-arg {error}"))?;
+        said.push((
+            format!("--env-arg {text}"),
+            Assignment::new(format!("env.{key}"), value),
+        ));
+    }
+    for (key, value) in env_options(&[], &args.import)? {
+        said.push((
+            format!("--import {value}"),
+            Assignment::new(format!("env.{key}"), value),
+        ));
     }
     for text in &args.policy {
-        let mut assignment = Assignment::parse(text).map_err(|error| format!("--policy {error}"))?;
-        assignment.key = format!("policy.{}", assignment.key);
-        list.push(assignment);
+        let Assignment { key, value } = Assignment::parse(text).map_err(|error| format!("--policy {error}"))?;
+        said.push((
+            format!("--policy {text}"),
+            Assignment::new(format!("policy.{key}"), value),
+        ));
     }
     for text in &args.set {
-        list.push(Assignment::parse(text).map_err(|error| format!("--set {error}"))?);
+        let assignment = Assignment::parse(text).map_err(|error| format!("--set {error}"))?;
+        said.push((format!("--set {text}"), assignment));
     }
-    Ok(list)
+    Ok(said)
+}
+
+/// A path that holds from other directories too.
+fn absolute(path: &Path) -> String {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
+    whole.display().to_string()
 }
 
 /// The settings of the networks of a policy, a file's or a run's best.

@@ -330,15 +330,4 @@ fn networks_are_shaped_by_flags_that_are_short_for_settings() {
     let ended = place.run(&["eval", "short", "--episodes", "2", "--last", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON on stdout");
     assert!(report["mean_return"].as_f64().expect("a return") < 0.0);
-    // Where both are given, the longer form wins.
-    let both = place.run(&[
-        "train",
-        "Pendulum-v1",
-        "--set",
-        "policy.hidden=4",
-        "--policy",
-        "hidden=5",
-        "--print-config",
-    ]);
-    assert!(both.stdout.contains("\nhidden = [4]\n"), "{}", both.stdout);
 }

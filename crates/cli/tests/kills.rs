@@ -95,7 +95,10 @@ fn kill_until_it_ends(place: &Place, turn: usize, kind: &str, expected: &[(Strin
         leave_notes(place, &name);
         if ended_by_itself {
             let told = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{kind}, turn {turn}, after {kills} kills: {told}");
+            assert!(
+                output.status.success(),
+                "{kind}, turn {turn}, after {kills} kills: {told}"
+            );
             break;
         }
         kills += 1;
@@ -105,7 +108,10 @@ fn kill_until_it_ends(place: &Place, turn: usize, kind: &str, expected: &[(Strin
     let names = |all: &[(String, Vec<u8>)]| all.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
     assert_eq!(names(&found), names(expected), "{kind}, turn {turn}");
     for ((name, found), (_, expected)) in found.iter().zip(expected) {
-        assert!(found == expected, "{kind}, turn {turn}: {name} differs after {kills} kills");
+        assert!(
+            found == expected,
+            "{kind}, turn {turn}: {name} differs after {kills} kills"
+        );
     }
     for notes in ["notes.txt", "members/notes.txt"].map(|notes| directory.join(notes)) {
         if let Ok(text) = std::fs::read_to_string(&notes) {

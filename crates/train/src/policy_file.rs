@@ -24,7 +24,7 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::{ArtifactError, sha256_hex};
+use crate::artifact::{ArtifactError, reason, sha256_hex};
 
 /// A policy with all that is needed to act.
 pub struct Policy {
@@ -194,15 +194,26 @@ fn parts(bytes: &[u8]) -> Result<(SafeTensors<'_>, Description), String> {
     Ok((file, description))
 }
 
+/// The most bytes of a policy file; the networks of a longer one would not have been trained.
+const MOST_BYTES: u64 = 8_000_000_000;
+
 /// Reads a policy file.
 pub fn read(path: &Path) -> Result<Policy, String> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        ArtifactError::Unreadable {
-            path: path.into(),
-            reason: error.to_string(),
-        }
-        .to_string()
-    })?;
+    let unreadable = |reason: String| {
+        let path = path.into();
+        ArtifactError::Unreadable { path, reason }.to_string()
+    };
+    let about = std::fs::metadata(path).map_err(|error| unreadable(reason(&error)))?;
+    if !about.is_file() {
+        return Err(unreadable("it is not a file".to_string()));
+    }
+    if about.len() > MOST_BYTES {
+        return Err(unreadable(format!(
+            "its {} bytes are more than any policy has",
+            about.len()
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(|error| unreadable(reason(&error)))?;
     decode(&bytes).map_err(|refusal| match refusal {
         Refusal::NotAPolicy(reason) => format!("{} is not a policy of this program: {reason}", path.display()),
         Refusal::Task(reason) => format!("the policy {} cannot be played: {reason}", path.display()),
@@ -253,6 +264,15 @@ fn decode(bytes: &[u8]) -> Result<Policy, Refusal> {
     settings.validate_for(&task)?;
     let shape = RowShape::from(env.observation_space());
     let actions: &Space = env.action_space();
+    // What the header describes is made only where the file is long enough to hold it.
+    let described = settings.size(shape, actions.size()).weights;
+    if described > (bytes.len() / size_of::<f32>()) as f64 {
+        return Err(format!(
+            "it describes networks of {} weights, more than it holds",
+            epgt_settings::number(described)
+        )
+        .into());
+    }
     let mut networks = ActorCritic::new(&settings, shape, actions, &mut Pcg64::from_seed(0));
     let shapes = networks.params.shapes().to_vec();
     for shape in &shapes {
@@ -395,6 +415,25 @@ mod tests {
             ..small()
         };
         assert!(reason(&encode(epgt_envs::find("CartPole-v1").unwrap(), squash)).contains("finite bounds"));
+        // Sizes that only the header claims are never made.
+        for hidden in [vec![1 << 32, 32], vec![usize::MAX; 3]] {
+            let claimed = PolicySettings { hidden, ..small() };
+            let error = reason(&encode(&pendulum(), claimed));
+            assert!(error.contains("more than it holds"), "{error}");
+        }
+        let deep = PolicySettings {
+            hidden: vec![1; 100_000],
+            ..small()
+        };
+        assert!(reason(&encode(&pendulum(), deep)).contains("100000 layers"));
+        let image = |change: fn(&mut PolicySettings)| {
+            let mut settings = small();
+            change(&mut settings);
+            reason(&encode(epgt_envs::find("PixelCatch-v0").unwrap(), settings))
+        };
+        assert!(image(|settings| settings.conv_channels = vec![1 << 40, 64, 32]).contains("more than it holds"));
+        assert!(image(|settings| settings.image_hidden = vec![1 << 40]).contains("more than it holds"));
+        assert!(image(|settings| settings.conv_kernels = vec![usize::MAX, 4, 3]).contains("not all windows fit"));
         let text = r#""format\":2"#.as_bytes();
         let at = bytes.windows(text.len()).position(|window| window == text).unwrap();
         let mut newer = bytes.clone();

@@ -414,7 +414,11 @@ impl Run {
         let (trainer, counters) = (&self.trainer, &self.trainer.counters);
         let steps_per_second =
             (counters.steps - self.steps_before) as f64 / self.started.elapsed().as_secs_f64().max(1e-9);
-        let total_steps = self.config.rollouts() * self.config.rollout_steps();
+        // Where rollouts differ in length, the end is known when it has come.
+        let total_steps = match trainer.is_finished() {
+            true => counters.steps,
+            false => self.config.total_steps(),
+        };
         let insight = trainer.hyper.insight();
         let names = trainer.hyper.space().axes().iter().map(|axis| axis.name.clone());
         Progress {

@@ -2,7 +2,7 @@
 
 use epgt_hyper::Scheduler;
 use epgt_pg::Algorithm;
-use epgt_settings::{choice, settings};
+use epgt_settings::{choice, quoted, settings};
 
 use crate::best::BestBy;
 use crate::evaluate::EvalActions;
@@ -25,7 +25,7 @@ choice! {
         /// The CPU.
         Cpu = "cpu",
         /// An NVIDIA GPU.
-        Cuda = "cuda",
+        Cuda = "cuda" | "gpu" | "nvidia",
     }
 }
 
@@ -97,10 +97,16 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// An assignment from its two halves.
+    /// An assignment from its two halves. The run's own settings have no section, but may be said to be of `run`.
+    ///
+    /// ```
+    /// use epgt_train::Assignment;
+    /// assert_eq!(Assignment::new("run.steps", 1000), Assignment::new("steps", 1000));
+    /// ```
     pub fn new(key: impl Into<String>, value: impl ToString) -> Self {
+        let key = key.into();
         Self {
-            key: key.into(),
+            key: key.strip_prefix("run.").map(str::to_string).unwrap_or(key),
             value: value.to_string(),
         }
     }
@@ -116,7 +122,7 @@ impl Assignment {
     pub fn parse(text: &str) -> Result<Self, String> {
         let (key, value) = text
             .split_once('=')
-            .ok_or_else(|| format!("'{text}' should be KEY=VALUE"))?;
+            .ok_or_else(|| format!("'{}' should be KEY=VALUE", quoted(text)))?;
         Ok(Self::new(key.trim(), value.trim()))
     }
 }

@@ -129,6 +129,8 @@ pub struct Trainer {
     scheduled: Vec<usize>,
     /// The budget in environment steps.
     steps: u64,
+    /// Steps T of the shortest rollout that is played.
+    shortest: usize,
     /// Environment steps at which the last update phase will have begun, and the most rows that its last update can take:
     /// together they say when training is at its last update.
     end: (u64, u64),
@@ -210,6 +212,7 @@ impl Trainer {
             rng: Pcg64::for_purpose(run.seed, "actions", 0),
             scheduled,
             steps: run.steps,
+            shortest: config.shortest_rollout()?,
             end: config.end()?,
             gamma: gamma as f32,
             normalizes_rewards: normalizes.1,
@@ -279,15 +282,26 @@ impl Trainer {
         self.task.human_normalised(score?)
     }
 
-    /// Whether the budget is spent: the next rollout does not fit into it.
+    /// Whether the budget is spent: not even the shortest rollout fits into what is left of it.
     pub fn is_finished(&self) -> bool {
-        self.counters.steps + (self.method.n_steps() * self.rollout.n) as u64 > self.steps
+        self.left() < self.shortest as u64
+    }
+
+    /// Steps that are left to each environment.
+    fn left(&self) -> u64 {
+        self.steps.saturating_sub(self.counters.steps) / self.rollout.n as u64
     }
 
     /// One environment phase and the update phase that follows it.
     pub fn iterate(&mut self) -> Result<(), TrainError> {
         self.restored_metrics = None;
-        self.rollout.set_steps(self.method.n_steps());
+        // Where the length is scheduled, a rollout that does not fit into the budget ends with it.
+        let chosen = self.method.n_steps();
+        let steps = match self.is_finished() {
+            true => chosen,
+            false => chosen.min(usize::try_from(self.left()).unwrap_or(chosen)),
+        };
+        self.rollout.set_steps(steps);
         collect(
             &mut self.rollout,
             &mut self.envs,

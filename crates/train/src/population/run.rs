@@ -263,7 +263,11 @@ impl PopulationRun {
             }
         }
         let policy_sha256 = self.save()?;
-        let progress = self.progress();
+        let mut progress = self.progress();
+        if self.is_finished() {
+            // Where rollouts differ in length, the end is known when it has come.
+            progress.total_steps = progress.steps;
+        }
         observe(&progress);
         let interrupted = RunEnd::Interrupted {
             steps: self.members[self.leader()].trainer.counters.steps,

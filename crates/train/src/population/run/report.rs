@@ -31,9 +31,9 @@ impl Reporter<'_> {
         let trained: u64 = gauges.iter().map(Gauge::trained).sum();
         let seconds = self.clock.started.elapsed().as_secs_f64().max(1e-9);
         let steps_per_second = (trained.saturating_sub(self.steps_before)) as f64 / seconds;
-        let total_steps = self.config.rollouts() * self.config.rollout_steps();
+        let total_steps = self.config.total_steps();
         let steps = gauges.iter().map(Gauge::steps).sum::<u64>() / gauges.len() as u64;
-        let left = (total_steps.saturating_sub(steps) * gauges.len() as u64) as f64;
+        let left = total_steps.saturating_sub(steps) as f64 * gauges.len() as f64;
         let names = self.space.axes().iter().map(|axis| axis.name.clone());
         let judged = gauges.iter().map(Gauge::judged);
         let (ended, episodes) = judged.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
