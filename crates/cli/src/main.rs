@@ -37,11 +37,11 @@ pub enum Done {
 /// Ends the program with what is wrong with its command line; an argument that is quoted does nothing to the terminal.
 fn refuse(error: &clap::Error) -> ! {
     let text = error.to_string();
-    let harmless = epgt_settings::harmless(&text);
-    if harmless == text {
+    let cleaned = epgt_settings::clean(&text, usize::MAX);
+    if cleaned == text {
         error.exit();
     }
-    output::note(harmless.trim_end());
+    output::note(cleaned.trim_end());
     std::process::exit(error.exit_code());
 }
 
@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         Ok(Done::Completely) => ExitCode::SUCCESS,
         Ok(Done::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(sentence) => {
-            output::note(&format!("epgt: {}", epgt_settings::harmless(&sentence)));
+            output::note(&format!("epgt: {}", epgt_settings::clean(&sentence, usize::MAX)));
             ExitCode::FAILURE
         }
     }

@@ -23,14 +23,12 @@
 //! # Ok::<(), String>(())
 //! ```
 
-mod message;
 mod nearest;
 mod text;
 mod value;
 
-pub use message::{harmless, number, quoted};
 pub use nearest::{nearest, unknown, unknown_choice};
-pub use text::{clean, clean_line};
+pub use text::{clean, clean_line, number, quoted};
 pub use value::Value;
 
 /// What is known of one setting: enough for a line of help and a line of TOML.
