@@ -252,25 +252,47 @@ fn without_steps(config_text: &str) -> Vec<&str> {
     kept
 }
 
-/// The configuration in a run directory, and its text. A run that was stopped before it was written has it in its marker.
-pub(crate) fn read_config(directory: &Path) -> Result<(Config, String), RunError> {
+/// The text of a run's configuration; a run that was stopped before it was written has it in its marker. `None` where there is no run.
+///
+/// ```
+/// # let place = tempfile::tempdir().unwrap();
+/// # let directory = place.path().join("run");
+/// use epgt_train::{Assignment, Config, claim, config_text};
+/// let config = Config::build(&[Assignment::new("task", "CartPole-v1")])?;
+/// assert_eq!(config_text(&directory).unwrap(), None);
+/// claim(&directory, &config).unwrap();
+/// assert_eq!(config_text(&directory).unwrap(), Some(config.to_toml()));
+/// # Ok::<(), String>(())
+/// ```
+pub fn config_text(directory: &Path) -> Result<Option<String>, RunError> {
     let path = directory.join(CONFIG);
-    let (path, text) = match (fs::read_to_string(&path), Marker::read(directory)?) {
-        (Ok(text), _) => (path, text),
-        (Err(error), Some(marker)) if error.kind() == ErrorKind::NotFound && marker.holds == Holds::Run => {
-            (directory.join(MARKER), marker.config)
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            let marker = Marker::read(directory)?.filter(|marker| marker.holds == Holds::Run);
+            Ok(marker.map(|marker| marker.config))
         }
-        (Err(error), _) => {
-            return Err(RunError(format!(
-                "{} is not a run directory: cannot read {CONFIG}: {}",
-                directory.display(),
-                artifact::reason(&error)
-            )));
-        }
-    };
+        Err(error) => Err(artifact::ArtifactError::unreadable(&path, &error).into()),
+    }
+}
+
+/// Makes a directory the place of a run that is yet to begin; it does when it is resumed.
+pub fn claim(directory: &Path, config: &Config) -> Result<(), RunError> {
+    let _lock = take(directory, false)?;
+    Marker::new(Holds::Run, config.to_toml(), Vec::new()).write(directory)
+}
+
+/// The configuration in a run directory, and its text.
+pub(crate) fn read_config(directory: &Path) -> Result<(Config, String), RunError> {
+    let text = config_text(directory)?.ok_or_else(|| {
+        RunError(format!(
+            "{} is not a run directory: it has no {CONFIG}",
+            directory.display()
+        ))
+    })?;
     let config = Config::read_toml(&text)
         .and_then(|assignments| Config::build(&assignments))
-        .map_err(|error| RunError(format!("{}: {error}", path.display())))?;
+        .map_err(|error| RunError(format!("{}: {error}", directory.join(CONFIG).display())))?;
     Ok((config, text))
 }
 

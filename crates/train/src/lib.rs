@@ -35,7 +35,7 @@ mod watch;
 
 pub use best::{BestBy, best_policy};
 pub use config::Config;
-pub use directory::{ResumeWith, refuse_taken};
+pub use directory::{ResumeWith, claim, config_text, refuse_taken};
 pub use evaluate::{EvalActions, EvalPlan, Evaluation, evaluate};
 pub use lock::is_training;
 pub use marker::{Holds, MARKER, Marker};

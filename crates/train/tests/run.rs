@@ -176,13 +176,15 @@ fn a_best_policy_that_was_lost_or_damaged_is_refused_and_restored_from_the_check
 
     let mut altered = kept.clone();
     *altered.last_mut().unwrap() ^= 1;
-    let last = fs::read(path.join("last.safetensors")).unwrap();
+    let other = place.path().join("other");
+    finish(Run::create(config(2000), &other, false).unwrap());
+    let other = fs::read(other.join("last.safetensors")).unwrap();
     let missing: Option<&[u8]> = None;
     for (content, problem) in [
         (missing, "is missing"),
         (Some(&kept[..kept.len() / 2]), "damaged"),
         (Some(&altered), "altered"),
-        (Some(&last), "is not the policy that the run has kept"),
+        (Some(&other), "is not the policy that the run has kept"),
     ] {
         match content {
             Some(bytes) => fs::write(&file, bytes).unwrap(),
