@@ -156,6 +156,28 @@ class Foreign(gymnasium.Env):
         os.write(self.rng.choice([1, 2]), self.rng.randbytes(self.rng.choice([1, 100, 5000])))
         print(self.rng.choice(ODD).encode("utf-8", "replace").decode())
 
+    def made_lists(self):
+        self.observation_space = spaces.Dict({"a": spaces.Box(-1, 1, (3, 2)), "b": spaces.Discrete(3), "c": spaces.MultiBinary(2)})
+
+    def seen_lists(self, seen):
+        return {name: np.asarray(part).tolist() for name, part in seen.items()}
+
+    def every_reads(self, *answer):
+        sys.stdin.read(), os.read(0, 10)
+        return answer
+
+    def made_deep(self):
+        for _ in range(self.rng.choice([10, 100, 400])):
+            self.observation_space = self.rng.choice([lambda x: spaces.Dict({"a": x}), lambda x: spaces.Tuple([x])])(self.observation_space)
+
+    def made_keys(self):
+        self.observation_space = spaces.Dict({1: spaces.Discrete(2), self.rng.choice(["a", 2, 0.5, None, (1, 2)]): spaces.Discrete(3)})
+
+    def step_forks(self, *answer):
+        """Two workers go on from here."""
+        os.fork()
+        return answer
+
     def made_helper(self):
         subprocess.Popen(["sleep", "1000"])
 
@@ -225,6 +247,36 @@ class Foreign(gymnasium.Env):
 
     def made_other_each_time(self):
         self.observation_space = spaces.Box(-1, 1, (1 + os.getpid() % 5000,))
+
+    def made_describes(self):
+        """Has the worker say something else of it than it would."""
+        frame = sys._getframe()
+        while "PROTOCOL" not in frame.f_globals:
+            frame = frame.f_back
+        honest = frame.f_globals["describe"]
+
+        def describe(*parts):
+            description = honest(*parts)
+            for _ in range(self.rng.randint(1, 3)):
+                description = self.changed(description)
+            return description
+
+        frame.f_globals["describe"] = describe
+
+    def changed(self, thing):
+        """The same JSON with one thing changed, somewhere in it."""
+        if isinstance(thing, dict) and thing and self.rng.random() < 0.95:
+            key = self.rng.choice(sorted(thing))
+            return {**thing, key: self.changed(thing[key])}
+        if isinstance(thing, list) and thing and self.rng.random() < 0.6:
+            i = self.rng.randrange(len(thing))
+            return self.rng.choice([thing[:i], thing + thing[i:], thing[:i] + [self.changed(thing[i])] + thing[i + 1:]])
+        nested = []
+        for _ in range(self.rng.choice([1, 500])):
+            nested = [nested]
+        return self.rng.choice([None, 0, 1, -1, 2, 3, 2**31, 2**32, 2**63, 2**64, 10**30, 0.5, 1e39, 1e300, -1e300, True, "", "box", "discrete",
+                                self.rng.choice(ODD), [], [0], [2**63] * 3, [1, 2, 3], [[1]], {}, {"a": 1}, nested, [2] * 70_000, ["k"] * 300_000,
+                                [4096, 4096, 4096], [0, 5, 5], [1, 1, 1], float("nan"), float("inf"), "k" * 1_000_000])
 
     # Those that fail when they are reset.
 

@@ -44,6 +44,8 @@ const KINDS: &[(&str, &str, Fails)] = &[
     ("Foreign", "typed", Never),
     ("Foreign", "loud", Never),
     ("Foreign", "helper", Never),
+    ("Foreign", "lists", Never),
+    ("Foreign", "reads", Never),
     ("Foreign", "threads", Never),
     ("Foreign", "closing", Never),
     ("Foreign", "limited", Never),
@@ -51,6 +53,9 @@ const KINDS: &[(&str, &str, Fails)] = &[
     ("vector", "vector", Never),
     ("vector", "vector_sync", Never),
     ("Foreign", "big", Perhaps),
+    ("Foreign", "deep", Perhaps),
+    ("Foreign", "keys", Perhaps),
+    ("Foreign", "forks", Perhaps),
     ("Foreign", "make_raises", Made),
     ("Foreign", "no_space", Made),
     ("Foreign", "no_action", Made),
@@ -68,6 +73,7 @@ const KINDS: &[(&str, &str, Fails)] = &[
     ("Unregistered-v0", "unregistered", Made),
     ("Class", "no_such_option", Made),
     ("Foreign", "other_each_time", Perhaps),
+    ("Foreign", "describes", Perhaps),
     ("Foreign", "reset_raises", Played),
     ("Foreign", "reset_shape", Played),
     ("Foreign", "raises", Played),
@@ -154,6 +160,8 @@ struct Case {
     arguments: Vec<String>,
     /// Whether environments are stepped, and not only described.
     plays: bool,
+    /// What is done afterwards with a run that went well.
+    then: &'static [&'static str],
 }
 
 impl Case {
@@ -162,10 +170,11 @@ impl Case {
         let mut below = |n: usize| rng.below(n as u64) as usize;
         let (factory, kind, fails) = KINDS[below(KINDS.len())];
         let mut arguments: Vec<String> = Vec::new();
-        let plays = below(5) > 0;
+        let trains = below(5) > 0;
+        let (mut plays, mut then): (bool, &[&str]) = (trains, &[]);
         let task = format!("gym:fuzz_foreign:{factory}");
         let environments = 1 + below(3);
-        if plays {
+        if trains {
             let algo = ["a2c", "ppo", "acktr"][below(3)];
             let scheduler = ["fixed", "epgt", "random", "bandit"][below(4)];
             let steps = environments as u64 * ROLLOUT * ROLLOUTS;
@@ -175,6 +184,29 @@ impl Case {
             arguments.push(format!("--scheduler={scheduler}"));
             arguments.push(format!("--set={algo}.n_steps={ROLLOUT}"));
             arguments.push(format!("--seed={number}"));
+            // Episodes that never end would be evaluated for long.
+            let ends = matches!(
+                kind,
+                "plain" | "image" | "short" | "typed" | "loud" | "helper" | "lists"
+            );
+            match ends && below(3) == 0 {
+                true => arguments.push("--set=eval_episodes=1".to_string()),
+                false => arguments.push("--set=eval_interval=0".to_string()),
+            }
+            then = match below(8) {
+                0 if ends => &["eval", "run", "--episodes=1"],
+                1 => &["train", "--resume", "run", "--quiet"],
+                _ => &[],
+            };
+        } else if below(3) == 0 {
+            plays = true;
+            arguments.extend(["bench", &task, "--simulator-only"].map(String::from));
+            arguments.push(format!("--n-envs={environments}"));
+            arguments.push(format!("--steps={}", environments as u64 * ROLLOUT * ROLLOUTS));
+        } else {
+            arguments.extend(["tasks", &task].map(String::from));
+        }
+        if plays {
             let small = [
                 "hidden=8",
                 "conv_channels=4",
@@ -182,16 +214,14 @@ impl Case {
                 "conv_strides=2",
                 "image_hidden=8",
             ];
-            arguments.extend(small.map(|setting| format!("--policy={setting}")));
-            // Episodes that never end would be evaluated for long.
-            let ends = matches!(kind, "plain" | "image" | "short" | "typed" | "loud" | "helper");
-            match ends && below(3) == 0 {
-                true => arguments.push("--set=eval_episodes=1".to_string()),
-                false => arguments.push("--set=eval_interval=0".to_string()),
-            }
-        } else {
-            arguments.extend(["tasks", &task].map(String::from));
+            arguments.extend(small.map(|setting| format!("--set=policy.{setting}")));
         }
+        let words = if arguments[0] == "bench" {
+            "--set=env."
+        } else {
+            "--env-arg="
+        };
+        let mut option = |name: &str, value: &str| arguments.push(format!("{words}{name}={value}"));
         // Every copy fails there, and each takes as many steps as are in all rollouts.
         let at = 1 + below((ROLLOUT * ROLLOUTS) as usize);
         for (name, value) in [
@@ -199,28 +229,43 @@ impl Case {
             ("number", number.to_string()),
             ("at", at.to_string()),
         ] {
-            arguments.push(format!("--env-arg={name}={value}"));
+            option(name, &value);
         }
         if kind == "no_such_option" {
-            arguments.push("--env-arg=nonsense=[1, 2]".to_string());
+            option("nonsense", "[1, 2]");
         }
-        let timeout = if kind == "hangs" { 1 } else { 50 };
-        arguments.push(format!("--env-arg=bridge_timeout={timeout}"));
+        let timeout = if kind == "hangs" { "1" } else { "50" };
+        option("bridge_timeout", timeout);
         Self {
             number,
             fails,
             arguments,
             plays,
+            then,
         }
     }
 
-    /// Runs the program; the error says what is wrong with how it ended.
+    /// Does it all; the error says what is wrong with how the program ended.
     fn happens(&self, server: &Server) -> Result<(), String> {
         let place = Place::new();
+        let expected = match (self.fails, self.plays) {
+            (Never, _) | (Played, false) => Some(0),
+            (Made, _) | (Played, true) => Some(1),
+            (Perhaps, _) => None,
+        };
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
-        let mut command = place.command(&arguments);
+        let ended = self.ends(server, &place, &arguments, expected)?;
+        if ended == 0 && !self.then.is_empty() {
+            self.ends(server, &place, self.then, expected)?;
+        }
+        Ok(())
+    }
+
+    /// Runs the program, which is to end with this status.
+    fn ends(&self, server: &Server, place: &Place, arguments: &[&str], expected: Option<i32>) -> Result<i32, String> {
+        let mut command = place.command(arguments);
         with_tests(&mut command);
-        if self.number % 100 != 0 {
+        if !self.number.is_multiple_of(100) {
             command.env("EPGT_PYTHON", server.place.path("python"));
         }
         let [out, err] = ["stdout", "stderr"].map(|name| place.path(name));
@@ -243,7 +288,7 @@ impl Case {
         let said = [fs::read(&out).unwrap(), fs::read(&err).unwrap()].concat();
         let said = String::from_utf8(said).map_err(|_| "it has written what is no UTF-8".to_string())?;
         let err = fs::read_to_string(&err).unwrap();
-        let tell = |what: String| Err(format!("{what}: {}", said.chars().take(2000).collect::<String>()));
+        let tell = |what: String| Err(format!("{what}: {}", said.chars().take(600).collect::<String>()));
         if said
             .chars()
             .any(|character| character.is_control() && !matches!(character, '\n' | '\t'))
@@ -253,24 +298,24 @@ impl Case {
                 said.escape_debug().take(500).collect::<String>()
             ));
         }
-        let expected = match (self.fails, self.plays) {
-            (Never, _) | (Played, false) => Some(0),
-            (Made, _) | (Played, true) => Some(1),
-            (Perhaps, _) => None,
+        let code = match status.code() {
+            Some(code @ (0 | 1)) if expected.is_none_or(|expected| expected == code) => code,
+            _ => {
+                return tell(format!(
+                    "{arguments:?} ended with {status}, and {expected:?} was expected"
+                ));
+            }
         };
-        match status.code() {
-            Some(code @ (0 | 1)) if expected.is_none_or(|expected| expected == code) => {}
-            _ => return tell(format!("it ended with {status}, and {expected:?} was expected")),
-        }
         let first = err.lines().next().unwrap_or_default();
         let sentence = first.starts_with("epgt: ") && first.len() < 10_000 && said.len() < 100_000;
-        if status.code() == Some(1) && !sentence {
+        if code == 1 && !sentence {
             return tell("the failure is not told in a sentence".to_string());
         }
         if ["panicked", "RUST_BACKTRACE"].iter().any(|word| err.contains(word)) {
             return tell("a panic is told".to_string());
         }
-        none_lives(&place)
+        none_lives(place)?;
+        Ok(code)
     }
 
     fn told(&self, what: &str) -> String {
@@ -362,9 +407,8 @@ fn every_kind_is_known_to_python_and_comes_up() {
             Case::of(number)
                 .arguments
                 .iter()
-                .find(|word| word.starts_with("--env-arg=kind="))
+                .find_map(|word| word.split_once("kind=").map(|(_, kind)| kind.to_string()))
                 .unwrap()
-                .clone()
         })
         .collect();
     assert_eq!(drawn.len(), KINDS.len());
