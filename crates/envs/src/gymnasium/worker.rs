@@ -30,6 +30,8 @@ const PULSE: Duration = Duration::from_secs(1);
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Bytes of what it printed last that are kept.
 const KEPT: usize = 4096;
+/// Characters of a sentence, with the label and what a worker says in it.
+const SENTENCE: usize = 2500;
 /// Characters that are shown of an answer that is not understood.
 const SHOWN: usize = 1000;
 /// Characters of the task's id and options that are shown in sentences.
@@ -308,9 +310,9 @@ impl Worker {
         self.told(format!("the worker of {} {what}", self.label), details)
     }
 
-    /// A sentence, then what is known besides.
+    /// A sentence, then what is known besides. Both may quote the worker, so both are cleaned here or where they were read.
     fn told(&mut self, sentence: String, details: &str) -> EnvError {
-        let mut text = sentence;
+        let mut text = clean_line(&sentence, SENTENCE);
         if !details.trim().is_empty() {
             text = format!("{text}\n{}", details.trim_end());
         }
