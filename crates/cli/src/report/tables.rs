@@ -120,7 +120,7 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
         Comparison::ReferenceOverEach => format!("P({} better)", against.name),
         Comparison::EachOverReference => "P(better than first)".to_string(),
     };
-    let mut table = TextTable::new(&[
+    let mut header = vec![
         "method",
         "runs",
         "mean",
@@ -129,10 +129,12 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
         "median",
         "IQM",
         "IQM 95%",
-        &p,
-        "P 95%",
-        "Cohen's d",
-    ]);
+    ];
+    // One method has nothing to be compared with.
+    if summaries.len() > 1 {
+        header.extend([p.as_str(), "P 95%", "Cohen's d"]);
+    }
+    let mut table = TextTable::new(&header);
     let digits = digits(summaries.iter().map(|summary| summary.mean));
     let number = |value: f64| number(value, digits);
     for (index, summary) in summaries.iter().enumerate() {
@@ -151,19 +153,21 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
                 self::number(cohens_d(&a[0], &b[0]), 2),
             ],
         };
-        table.row(&[
-            summary.name,
-            &summary.scores.len().to_string(),
-            &number(summary.mean),
-            &number(standard_deviation(&summary.scores)),
-            &range(summary.interval, digits),
-            &number(median(&summary.scores)),
-            &number(interquartile_mean(&summary.scores)),
-            &range(iqm, digits),
-            &p,
-            &interval,
-            &d,
-        ]);
+        let fields = [
+            summary.name.to_string(),
+            summary.scores.len().to_string(),
+            number(summary.mean),
+            number(standard_deviation(&summary.scores)),
+            range(summary.interval, digits),
+            number(median(&summary.scores)),
+            number(interquartile_mean(&summary.scores)),
+            range(iqm, digits),
+            p,
+            interval,
+            d,
+        ];
+        let fields: Vec<&str> = fields.iter().map(String::as_str).take(header.len()).collect();
+        table.row(&fields);
     }
     table
 }
