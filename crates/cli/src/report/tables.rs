@@ -84,10 +84,18 @@ pub fn headline(ranked: &[Summary<'_>]) -> String {
             let p = probability_of_improvement(from_ref(&best.scores), from_ref(&next.scores));
             let first = format!("{} has the highest mean, {}", best.name, shown(best));
             match (fewest < LEAST_RUNS, close) {
-                (true, _) => format!(
-                    "{first}, but {} per method are too few to rest a claim on.",
-                    runs(fewest)
-                ),
+                (true, _) => {
+                    let is = if fewest == 1 { "is" } else { "are" };
+                    let least = ranked.iter().filter(|summary| summary.scores.len() == fewest);
+                    let whose = match least.clone().count() == ranked.len() {
+                        true => "per method".to_string(),
+                        false => format!(
+                            "of {}",
+                            least.map(|summary| summary.name).collect::<Vec<_>>().join(" and ")
+                        ),
+                    };
+                    format!("{first}, but {} {whose} {is} too few to rest a claim on.", runs(fewest))
+                }
                 (false, 0) => format!(
                     "{} is best: {}. The next, {}, has {}; the intervals do not overlap, and a run of {} beats one of {} with \
                      probability {p:.2}.",
@@ -319,6 +327,11 @@ mod tests {
         assert_eq!(level, "No winner: a, b are level at 500.0 [500.0, 500.0].");
         let few = headline_of(&[("a", &high[..3]), ("b", &low[..3])]);
         assert!(few.contains("3 runs per method are too few"), "{few}");
+        let uneven = headline_of(&[("a", &high), ("b", &low[..1])]);
+        assert!(
+            uneven.ends_with("but 1 run of b is too few to rest a claim on."),
+            "{uneven}"
+        );
         let single = headline_of(&[("a", &high[..1])]);
         assert_eq!(single, "a reaches 90.00 over 1 run.");
         assert_eq!(headline_of(&[]), "No run has finished with a score yet.");
