@@ -233,9 +233,14 @@ impl Report {
         let kept: Vec<(usize, Vec<Vec<f64>>)> = (0..collection.methods.len())
             .filter_map(|method| Some((method, of(method)?)))
             .collect();
-        if kept.is_empty() {
+        // One method alone has nothing that its scores could be held against.
+        if kept.len() < 2 {
             return;
         }
+        let left_out: Vec<&str> = (0..collection.methods.len())
+            .filter(|method| kept.iter().all(|(at, _)| at != method))
+            .map(|method| collection.methods[method].as_str())
+            .collect();
         let names: Vec<(&str, usize)> = kept
             .iter()
             .map(|(at, _)| (collection.methods[*at].as_str(), *at))
@@ -247,6 +252,12 @@ impl Report {
         self.page.heading("All tasks together").headline(&headline);
         self.page
             .note("Scores are normalised per task: 0 is the worst of these runs, 1 the best.");
+        if !left_out.is_empty() {
+            self.page.note(&format!(
+                "Without a score on every task, and so not here: {}.",
+                left_out.join(", ")
+            ));
+        }
         let interval = match rows.iter().any(|row| row.interval.is_known()) {
             true => ", 95% interval",
             false => "",
@@ -329,6 +340,9 @@ impl Report {
                 self.tabulate(format!("settings-{}", task.name), table);
             }
             for group in &task.groups {
+                if let Some(sentence) = settings::scheduled(&group.runs[0]) {
+                    self.page.note(&format!("{} schedules {sentence}.", group.name));
+                }
                 self.page.fold(&format!("All settings of {}", group.name));
                 self.page.verbatim(&group.runs[0].config_text).end_fold();
             }
@@ -336,8 +350,12 @@ impl Report {
         self.page
             .heading("Machine and version")
             .paragraph(&settings::colophon());
-        self.page.note("Mean cost of a run:");
-        self.tabulate("costs".to_string(), settings::costs(&collection.tasks));
+        if let Some(table) = settings::costs(&collection.tasks) {
+            self.page.note(
+                "Mean cost of a run. Memory is the peak of the process that made it: of other runs too, where it made several.",
+            );
+            self.tabulate("costs".to_string(), table);
+        }
     }
 }
 

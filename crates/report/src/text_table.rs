@@ -31,6 +31,12 @@ const NARROWEST: usize = 20;
 /// Words that are longer may be broken where there is no room.
 const LONGEST_WORD: usize = 24;
 
+/// A column of text that is wider holds sentences, and is not made narrower.
+const SENTENCE: usize = 28;
+
+/// What stands before a field that is written below its row.
+const BELOW: &str = "    ";
+
 /// How one column is laid out.
 #[derive(Clone, Copy)]
 struct Column {
@@ -86,8 +92,9 @@ impl TextTable {
         text
     }
 
-    /// The table for a terminal of so many columns: text is broken within its column, never a number; where even that is too
-    /// wide, the columns stand in several blocks below each other, each with the first one.
+    /// The table for a terminal of so many columns: text is broken within its column, never a number. A last column of sentences
+    /// that would become a thin one is written below each row instead; where even that is too wide, the columns stand in several
+    /// blocks below each other, each with the first one.
     ///
     /// ```
     /// let mut table = epgt_report::text_table::TextTable::new(&["task", "what to do", "limit"]);
@@ -99,6 +106,16 @@ impl TextTable {
     /// CartPole-v1  keep the      500
     ///              pole up
     /// ");
+    /// let mut table = epgt_report::text_table::TextTable::new(&["task", "limit", "what to do"]);
+    /// table.row(&["CartPole-v1", "500", "keep the pole on the cart up by pushing it"]);
+    /// assert_eq!(table.fitted(34), "\
+    /// task         limit
+    ///     what to do
+    /// -----------  -----
+    /// CartPole-v1    500
+    ///     keep the pole on the cart up
+    ///     by pushing it
+    /// ");
     /// ```
     pub fn fitted(&self, width: usize) -> String {
         let width = width.max(NARROWEST);
@@ -109,6 +126,13 @@ impl TextTable {
         let floors: Vec<usize> = (0..self.columns)
             .map(|at| self.floor(at, &columns[at], width))
             .collect();
+        let last = self.columns - 1;
+        let others = total(columns[..last].iter().map(|column| column.width));
+        let is_thin = !columns[last].numeric && columns[last].width > SENTENCE && others + 2 + SENTENCE > width;
+        if is_thin && others <= width {
+            let block: Vec<usize> = (0..last).collect();
+            return self.block(&block, Some(last), &columns, &floors, width);
+        }
         let mut blocks: Vec<Vec<usize>> = vec![vec![0]];
         for at in 1..self.columns {
             let mut block = blocks.pop().unwrap_or_default();
@@ -121,7 +145,7 @@ impl TextTable {
         }
         let texts: Vec<String> = blocks
             .iter()
-            .map(|block| self.block(block, &columns, &floors, width))
+            .map(|block| self.block(block, None, &columns, &floors, width))
             .collect();
         texts.join("\n")
     }
@@ -146,8 +170,15 @@ impl TextTable {
         header.min(LONGEST_WORD).max(body).clamp(1, most)
     }
 
-    /// Some of the columns, the widest made narrower until all fit.
-    fn block(&self, block: &[usize], columns: &[Column], floors: &[usize], width: usize) -> String {
+    /// Some of the columns, the widest made narrower until all fit, and perhaps one that is written below each row.
+    fn block(
+        &self,
+        block: &[usize],
+        below: Option<usize>,
+        columns: &[Column],
+        floors: &[usize],
+        width: usize,
+    ) -> String {
         let mut widths: Vec<usize> = block.iter().map(|&at| columns[at].width).collect();
         while total(widths.iter().copied()) > width {
             let shrinkable = (0..block.len()).filter(|&i| widths[i] > floors[block[i]]);
@@ -174,6 +205,10 @@ impl TextTable {
                     .map(|cell| cell.get(line).cloned().unwrap_or_default())
                     .collect();
                 push_line(&mut text, &part, &layout);
+            }
+            for line in below.iter().flat_map(|&at| wrapped(&row[at], width - BELOW.len())) {
+                text.push_str(format!("{BELOW}{line}").trim_end());
+                text.push('\n');
             }
             if index == 0 {
                 push_rule(&mut text, &layout);

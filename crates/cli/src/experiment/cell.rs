@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use epgt_report::text::shortened;
+use epgt_report::text::{one_line, shortened};
 use epgt_train::artifact::write_atomically;
 use epgt_train::{CONFIG, Config, RESULT, RunResult, is_training};
 
@@ -12,6 +12,9 @@ use crate::report::runs::settings;
 
 /// What a run that failed leaves in its directory: why.
 const FAILURE: &str = "failure.txt";
+
+/// Characters of it that are shown.
+const LONGEST_FAILURE: usize = 4000;
 
 /// One run of the experiment.
 pub struct Cell {
@@ -43,7 +46,10 @@ impl Cell {
     pub fn state(&self) -> Result<State, String> {
         let failure = || {
             let bytes = fs::read(self.directory.join(FAILURE)).ok()?;
-            Some(State::Failed(String::from_utf8_lossy(&bytes).into_owned()))
+            // It may hold a traceback of an environment, whose words are anybody's.
+            let text = String::from_utf8_lossy(&bytes);
+            let lines: Vec<String> = text.lines().map(one_line).collect();
+            Some(State::Failed(shortened(&lines.join("\n"), LONGEST_FAILURE)))
         };
         // No run of this cell can have begun with this scale, whatever another one has left here.
         if self.refused.is_some() {

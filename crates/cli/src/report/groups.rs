@@ -351,3 +351,22 @@ fn last_part(path: &Path) -> String {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_equal_and_should_not_be_are_numbered() {
+        let mut names = ["a", "b", "a", "a (2)", "a"].map(String::from);
+        number_equals(&mut names, |a, b| (a, b) == (0, 4));
+        assert_eq!(names, ["a", "b", "a (2)", "a (2) (2)", "a"]);
+    }
+
+    #[test]
+    fn a_directory_is_named_by_its_last_part_unless_another_has_the_same() {
+        let directories = ["x/runs", "y/runs", "z/other"].map(PathBuf::from);
+        assert_eq!(directory_name(2, &directories), "other");
+        assert_eq!(directory_name(1, &directories), "y/runs");
+    }
+}

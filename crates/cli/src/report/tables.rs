@@ -84,10 +84,18 @@ pub fn headline(ranked: &[Summary<'_>]) -> String {
             let p = probability_of_improvement(from_ref(&best.scores), from_ref(&next.scores));
             let first = format!("{} has the highest mean, {}", best.name, shown(best));
             match (fewest < LEAST_RUNS, close) {
-                (true, _) => format!(
-                    "{first}, but {} per method are too few to rest a claim on.",
-                    runs(fewest)
-                ),
+                (true, _) => {
+                    let is = if fewest == 1 { "is" } else { "are" };
+                    let least = ranked.iter().filter(|summary| summary.scores.len() == fewest);
+                    let whose = match least.clone().count() == ranked.len() {
+                        true => "per method".to_string(),
+                        false => format!(
+                            "of {}",
+                            least.map(|summary| summary.name).collect::<Vec<_>>().join(" and ")
+                        ),
+                    };
+                    format!("{first}, but {} {whose} {is} too few to rest a claim on.", runs(fewest))
+                }
                 (false, 0) => format!(
                     "{} is best: {}. The next, {}, has {}; the intervals do not overlap, and a run of {} beats one of {} with \
                      probability {p:.2}.",
@@ -120,7 +128,7 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
         Comparison::ReferenceOverEach => format!("P({} better)", against.name),
         Comparison::EachOverReference => "P(better than first)".to_string(),
     };
-    let mut table = TextTable::new(&[
+    let mut header = vec![
         "method",
         "runs",
         "mean",
@@ -129,10 +137,12 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
         "median",
         "IQM",
         "IQM 95%",
-        &p,
-        "P 95%",
-        "Cohen's d",
-    ]);
+    ];
+    // One method has nothing to be compared with.
+    if summaries.len() > 1 {
+        header.extend([p.as_str(), "P 95%", "Cohen's d"]);
+    }
+    let mut table = TextTable::new(&header);
     let digits = digits(summaries.iter().map(|summary| summary.mean));
     let number = |value: f64| number(value, digits);
     for (index, summary) in summaries.iter().enumerate() {
@@ -151,19 +161,21 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
                 self::number(cohens_d(&a[0], &b[0]), 2),
             ],
         };
-        table.row(&[
-            summary.name,
-            &summary.scores.len().to_string(),
-            &number(summary.mean),
-            &number(standard_deviation(&summary.scores)),
-            &range(summary.interval, digits),
-            &number(median(&summary.scores)),
-            &number(interquartile_mean(&summary.scores)),
-            &range(iqm, digits),
-            &p,
-            &interval,
-            &d,
-        ]);
+        let fields = [
+            summary.name.to_string(),
+            summary.scores.len().to_string(),
+            number(summary.mean),
+            number(standard_deviation(&summary.scores)),
+            range(summary.interval, digits),
+            number(median(&summary.scores)),
+            number(interquartile_mean(&summary.scores)),
+            range(iqm, digits),
+            p,
+            interval,
+            d,
+        ];
+        let fields: Vec<&str> = fields.iter().map(String::as_str).take(header.len()).collect();
+        table.row(&fields);
     }
     table
 }
@@ -315,6 +327,11 @@ mod tests {
         assert_eq!(level, "No winner: a, b are level at 500.0 [500.0, 500.0].");
         let few = headline_of(&[("a", &high[..3]), ("b", &low[..3])]);
         assert!(few.contains("3 runs per method are too few"), "{few}");
+        let uneven = headline_of(&[("a", &high), ("b", &low[..1])]);
+        assert!(
+            uneven.ends_with("but 1 run of b is too few to rest a claim on."),
+            "{uneven}"
+        );
         let single = headline_of(&[("a", &high[..1])]);
         assert_eq!(single, "a reaches 90.00 over 1 run.");
         assert_eq!(headline_of(&[]), "No run has finished with a score yet.");
