@@ -52,7 +52,7 @@ fn main() -> ExitCode {
         Ok(Done::Completely) => ExitCode::SUCCESS,
         Ok(Done::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(sentence) => {
-            output::note(&format!("epgt: {sentence}"));
+            output::note(&output::fit(&format!("epgt: {sentence}")));
             ExitCode::FAILURE
         }
     }

@@ -3,6 +3,7 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 
+use epgt_settings::clean;
 pub use epgt_train::artifact::reason;
 
 /// Writes a text to standard output.
@@ -14,6 +15,13 @@ pub fn print(text: &str) -> Result<(), String> {
         }
         _ => Ok(()),
     }
+}
+
+/// An error as it can be shown, whatever is quoted in it: without control characters, and no line longer than anybody reads.
+pub fn fit(text: &str) -> String {
+    const LONGEST: usize = 3000;
+    let lines: Vec<String> = text.lines().map(|line| clean(line, LONGEST)).collect();
+    lines.join("\n")
 }
 
 /// Writes a line to standard error; nothing is left to be told if that fails.
