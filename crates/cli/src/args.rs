@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use epgt_pg::{Algorithm, MethodSettings};
 use epgt_settings::Value;
-use epgt_train::Config;
+use epgt_train::{Config, EvalPlan};
 
 pub use experiment::{ExperimentArgs, ExperimentCommand, PlaceArgs, ReportArgs, RunArgs};
 pub use page::{CompareArgs, PageArgs};
@@ -90,7 +90,8 @@ pub struct TrainArgs {
     /// The number that determines everything random [default: 0]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// Run this many seeds side by side, from --seed on, each in its own directory below --out
+    /// Run this many seeds side by side, from --seed on, each in its own directory below --out; together they can be resumed,
+    /// evaluated, reported and compared
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seeds: u64,
     /// Threads for --seeds, or for the environments of one run where they are slow [default: the machine's cores]; results do
@@ -120,9 +121,13 @@ pub struct TrainArgs {
     /// The run's directory [default: a new one below runs/]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Go on with the run in this directory
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["task", "algo", "scheduler", "preset", "tune", "steps", "n_envs", "seed", "seeds",
-        "config", "env_arg", "import", "policy", "set", "out", "force", "print_config"])]
+    /// Start from a trained policy: a policy file, or a run's directory for its best one
+    #[arg(long, value_name = "POLICY")]
+    pub init: Option<PathBuf>,
+    /// Go on with the run, or with all runs of --seeds, in this directory; with --steps to another number of steps in all, past the
+    /// end too
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["task", "algo", "scheduler", "preset", "tune", "n_envs", "seed", "seeds",
+        "config", "env_arg", "import", "policy", "set", "init", "out", "force", "print_config"])]
     pub resume: Option<PathBuf>,
     /// Replace an existing run
     #[arg(long)]
@@ -144,7 +149,7 @@ pub struct TrainArgs {
 /// Play a trained policy with frozen normalisation.
 #[derive(Args)]
 pub struct EvalArgs {
-    /// A run's directory (its best policy is played) or a policy file
+    /// A run's directory (its best policy is played), that of several seeds (all of theirs are), or a policy file
     pub run: PathBuf,
     /// Episodes to play
     #[arg(long, default_value_t = 100)]
@@ -159,6 +164,9 @@ pub struct EvalArgs {
     /// Play the last policy instead of the best
     #[arg(long)]
     pub last: bool,
+    /// Steps after which an episode that has not ended is cut; it counts with what it has earned
+    #[arg(long, value_name = "N", default_value_t = EvalPlan::default().max_steps)]
+    pub max_steps: u64,
     /// Also show the first episodes, as an animated GIF
     #[arg(long, value_name = "FILE.gif")]
     pub video: Option<PathBuf>,
@@ -292,7 +300,8 @@ pub enum Simulator {
 /// Every setting with its meaning, default and paper symbol, for `epgt train --help`.
 fn settings_help() -> String {
     let mut text = String::from(
-        "Settings (--set KEY=VALUE, or a TOML file with --config; the section may be left out where the key is unique).\n\
+        "Settings (--set KEY=VALUE, or a TOML file with --config; the section may be left out where the key is unique, and those of\n\
+         the run stand at the top of the file or below [run]).\n\
          Defaults shown are the program's own; a task's tuned ones: epgt train TASK --print-config\n",
     );
     let Ok(config) = Config::lay(&[]) else { return text };

@@ -1,38 +1,49 @@
-//! `epgt compare`: the scores of several directories of runs in one table per task, one row each.
+//! `epgt compare`: the scores of runs in one table per task, one row per method, each against the first.
 
 use crate::Done;
 use crate::args::CompareArgs;
-use crate::output::{note, print};
-use crate::report::runs::{self, Run};
+use crate::output::{self, note, print};
+use crate::report::groups::{self, Group};
+use crate::report::runs;
 use crate::report::tables::{Comparison, Summary, table};
 
 /// The command.
 pub fn run(args: &CompareArgs) -> Result<Done, String> {
     let (found, broken) = runs::find(&args.runs)?;
-    broken
-        .iter()
-        .for_each(|sentence| note(&format!("left out: {sentence}")));
-    let unfinished = found.iter().filter(|run| run.result.is_none()).count();
+    let collection = groups::collect(found, &args.runs);
+    for sentence in broken.iter().chain(&collection.twice) {
+        note(&format!("left out: {sentence}"));
+    }
+    let all = || collection.tasks.iter().flat_map(|task| &task.groups);
+    let unfinished = all()
+        .flat_map(|group| &group.runs)
+        .filter(|run| run.result.is_none())
+        .count();
     if unfinished > 0 {
         let run = if unfinished == 1 { "run has" } else { "runs have" };
         note(&format!("left out: {unfinished} {run} not finished"));
     }
-    let mut tasks: Vec<&str> = found.iter().map(|run| run.task.as_str()).collect();
-    tasks.sort_by_cached_key(|task| runs::natural(task));
-    tasks.dedup();
-    let names: Vec<String> = args.runs.iter().map(|path| path.display().to_string()).collect();
     let mut text = String::new();
-    for task in tasks {
-        let summaries = summaries(args, &found, task, &names);
+    for task in &collection.tasks {
+        // What was named first is what the others are held against.
+        let mut groups: Vec<&Group> = task.groups.iter().collect();
+        groups.sort_by_key(|group| group.runs.iter().map(|run| run.origin).min());
+        let summaries: Vec<Summary<'_>> = groups
+            .iter()
+            .map(|group| Summary::of(&group.name, group.index, group.scores(args.score)))
+            .filter(|summary| !summary.scores.is_empty())
+            .collect();
         if summaries.is_empty() {
             continue;
         }
         let gap = if text.is_empty() { "" } else { "\n" };
-        text.push_str(&format!("{gap}{task}, {}\n\n", args.score.name()));
-        text.push_str(&table(&summaries, 0, Comparison::EachOverReference).plain());
+        let heading = format!("{}, {}", task.name, task.measure(args.score));
+        text.push_str(&format!("{gap}{}\n\n", output::filled(&heading)));
+        text.push_str(&output::table(&table(&summaries, 0, Comparison::EachOverReference)));
     }
     if text.is_empty() {
         let what = args.score.name();
+        let names: Vec<String> = args.runs.iter().map(|path| path.display().to_string()).collect();
         return Err(format!(
             "there is no finished run with a score ({what}) below {}",
             names.join(", ")
@@ -40,17 +51,4 @@ pub fn run(args: &CompareArgs) -> Result<Done, String> {
     }
     print(&text)?;
     Ok(Done::Completely)
-}
-
-/// One per directory with finished runs of the task.
-fn summaries<'a>(args: &CompareArgs, found: &[Run], task: &str, names: &'a [String]) -> Vec<Summary<'a>> {
-    let scores = |origin: usize| -> Vec<f64> {
-        let own = found.iter().filter(|run| run.origin == origin && run.task == task);
-        own.filter_map(|run| run.score(args.score)).collect()
-    };
-    let rows = names
-        .iter()
-        .enumerate()
-        .map(|(at, name)| Summary::of(name, at, scores(at)));
-    rows.filter(|summary| !summary.scores.is_empty()).collect()
 }

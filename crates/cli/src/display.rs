@@ -2,11 +2,13 @@
 //! terminal.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use epgt_hyper::Scheduler;
 use epgt_train::{Config, Progress};
 
+use crate::explain::numbers::short as short_value;
 use crate::output;
 
 /// Between two plain lines of one run.
@@ -14,6 +16,9 @@ const PLAIN_EVERY: Duration = Duration::from_secs(10);
 
 /// Members of a population whose scores are shown.
 const MOST_MEMBERS: usize = 8;
+
+/// Values of a scheduled hyperparameter that are listed.
+const MOST_VALUES: usize = 9;
 
 /// Columns and rows of a terminal that does not tell.
 const USUAL_SIZE: (usize, usize) = (80, 24);
@@ -64,14 +69,17 @@ impl Display {
         }
     }
 
-    /// Says once what is about to happen.
-    pub fn announce(&self, config: &Config) {
+    /// Says once what is about to happen; without progress, only where.
+    pub fn announce(&self, config: &Config, place: &Path) {
         if self.mode == Mode::Quiet {
+            output::note(&format!("In {}", place.display()));
             return;
         }
         let run = &config.run;
-        let size = config.hyper_space().map_or(0, |(space, _)| space.len());
-        let tuned = config.tune.iter().map(|(name, grid)| format!("{name} ({grid})"));
+        let space = config.hyper_space().map(|(space, _)| space).unwrap_or_default();
+        let size = space.len();
+        let axes = space.axes().iter().zip(&config.tune);
+        let tuned = axes.map(|(axis, (name, grid))| tuned(name, &axis.values, grid));
         let scheduled = match run.scheduler {
             Scheduler::Fixed => ".".to_string(),
             rule if rule.is_rule() => format!(": {}.", tuned.collect::<Vec<_>>().join(", ")),
@@ -87,19 +95,25 @@ impl Display {
             sentence => format!("\n{sentence}"),
         };
         output::note(&format!(
-            "Training {} with {}, {} environments, {} steps{each}.\nScheduler {}{scheduled}{schedules}",
+            "Training {} with {}, {} environments, {}{each}.\nScheduler {}{scheduled}{schedules}",
             run.task,
             run.algo.name(),
             run.n_envs,
-            run.steps,
+            steps(config),
             run.scheduler.name(),
         ));
     }
 
-    /// Takes the progress of run `i`.
-    pub fn update(&mut self, i: usize, progress: &Progress<'_>) {
-        let finished = progress.steps >= progress.total_steps;
+    /// Takes the progress of run `i`. What is to be told once is told, progress or not.
+    pub fn update(&mut self, i: usize, progress: &Progress) {
+        let finished = progress.steps >= progress.total_steps && progress.evaluating.is_none();
+        let notes = progress.notes.iter().map(|note| format!("{}{note}", self.prefixes[i]));
+        let mut above: Vec<String> = notes.collect();
+        if self.mode != Mode::Live {
+            above.drain(..).for_each(|line| output::note(&line));
+        }
         if self.mode == Mode::Quiet || self.finished[i] {
+            above.iter().for_each(|line| output::note(line));
             return;
         }
         self.finished[i] = finished;
@@ -113,16 +127,18 @@ impl Display {
         let (columns, rows) = terminal_size();
         // A line that fills its row makes some terminals begin another.
         let line = self.line(i, progress, columns - 1);
-        let (above, live) = match finished {
-            true => (Some(line), None),
-            false => (None, Some(line)),
+        self.lines[i] = match finished {
+            true => {
+                above.push(line);
+                None
+            }
+            false => Some(line),
         };
-        self.lines[i] = live;
         self.redraw(above, rows - 1);
     }
 
     /// One line of at most `width` characters for run `i`: the most important parts first.
-    fn line(&self, i: usize, progress: &Progress<'_>, width: usize) -> String {
+    fn line(&self, i: usize, progress: &Progress, width: usize) -> String {
         let mut text = self.prefixes[i].clone();
         for (i, part) in parts(progress, self.learns).into_iter().enumerate() {
             let gap = if i > 0 { "  " } else { "" };
@@ -135,14 +151,15 @@ impl Display {
         text
     }
 
-    /// Rewrites the lines of the runs that go on, as many as the terminal has `rows` for, below a line that stays.
-    fn redraw(&mut self, above: Option<String>, rows: usize) {
+    /// Rewrites the lines of the runs that go on, as many as the terminal has `rows` for, below lines that stay.
+    fn redraw(&mut self, above: Vec<String>, rows: usize) {
         let live: Vec<&String> = self.lines.iter().flatten().take(rows).collect();
-        let mut text = match self.drawn {
+        let interjected = output::take_interjected();
+        let mut text = match self.drawn + interjected.len() {
             0 => "\r".to_string(),
             lines => format!("\x1b[{lines}A\r"),
         };
-        for line in above.iter().chain(live.iter().copied()) {
+        for line in interjected.iter().chain(&above).chain(live.iter().copied()) {
             text.push_str(line);
             text.push_str("\x1b[K\n");
         }
@@ -150,6 +167,33 @@ impl Display {
         self.drawn = live.len();
         // A terminal that is gone must not stop the training.
         let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+/// A scheduled hyperparameter with its values, or only how they were said where they are many.
+fn tuned(name: &str, values: &[f64], grid: &str) -> String {
+    if values.len() > MOST_VALUES {
+        return format!("{name} ({grid}: {} values)", values.len());
+    }
+    let shown: Vec<String> = values.iter().map(|&value| short_value(value)).collect();
+    // A list that was said as it is needs no second telling.
+    let told = match grid.starts_with(char::is_alphabetic) {
+        true => format!(" ({grid})"),
+        false => String::new(),
+    };
+    format!("{name} {}{told}", shown.join(", "))
+}
+
+/// The steps of the run, and why they are fewer than was asked for where they are.
+fn steps(config: &Config) -> String {
+    let (asked, played) = (config.run.steps, config.total_steps());
+    match played < asked {
+        false => format!("{asked} steps"),
+        true => format!(
+            "{played} of {asked} steps: whole rollouts of {} x {}",
+            config.run.n_envs,
+            config.method.n_steps()
+        ),
     }
 }
 
@@ -167,13 +211,16 @@ fn prefixes(directories: &[String]) -> Vec<String> {
 }
 
 /// What is told of a run, the most important first.
-fn parts(progress: &Progress<'_>, learns: bool) -> Vec<String> {
+fn parts(progress: &Progress, learns: bool) -> Vec<String> {
     let share = 100.0 * progress.steps as f64 / progress.total_steps.max(1) as f64;
     let mut parts = vec![
         format!("{:3.0}%", share.floor()),
         format!("{} steps", short(progress.steps as f64)),
         format!("{}/s", short(progress.steps_per_second)),
     ];
+    if let Some((ended, episodes)) = progress.evaluating {
+        parts.insert(1, format!("evaluating {ended}/{episodes}"));
+    }
     if progress.steps < progress.total_steps {
         parts.push(format!("{} left", duration(progress.seconds_left)));
     }
@@ -248,7 +295,7 @@ mod tests {
         Display::new(true, &directories, &config)
     }
 
-    fn progress() -> Progress<'static> {
+    fn progress() -> Progress {
         Progress {
             steps: 50_000,
             total_steps: 200_000,
@@ -257,11 +304,24 @@ mod tests {
             mean_return: Some(123.45),
             human_normalised: None,
             best_evaluation: None,
-            hyperparameters: vec![("learning_rate", 7e-4)],
+            hyperparameters: vec![("learning_rate".to_string(), 7e-4)],
             epsilon: 0.75,
             memory: 42,
             members: Vec::new(),
+            evaluating: None,
+            notes: Vec::new(),
         }
+    }
+
+    #[test]
+    fn an_evaluation_shows_how_far_it_is() {
+        let mut progress = progress();
+        progress.evaluating = Some((3, 10));
+        assert!(
+            display(&["runs/a"])
+                .line(0, &progress, 200)
+                .starts_with(" 25%  evaluating 3/10  50k steps")
+        );
     }
 
     #[test]
@@ -279,6 +339,41 @@ mod tests {
             shown,
             ["128", "1", "0", "-3", "7.000e-4", "9.500e-1", "2.500e0", "1.000e12"]
         );
+    }
+
+    #[test]
+    fn what_is_scheduled_is_told_by_its_values_or_where_they_are_many_by_how_they_were_said() {
+        assert_eq!(
+            tuned("learning_rate", &[7e-4 / 3.0, 3.5e-4, 7e-4, 1.4e-3, 2.1e-3], "paper:7"),
+            "learning_rate 2.333e-4, 3.5e-4, 7e-4, 1.4e-3, 2.1e-3 (paper:7)"
+        );
+        assert_eq!(
+            tuned("ent_coef", &[0.0, 0.01, 0.02], "0:0.01:0.02"),
+            "ent_coef 0, 0.01, 0.02"
+        );
+        assert_eq!(tuned("ent_coef", &[1e-3, 0.02], "1e-3:2e-2"), "ent_coef 1e-3, 0.02");
+        let many: Vec<f64> = (0..15).map(f64::from).collect();
+        assert_eq!(
+            tuned("vf_coef", &many, "uniform:0..14:15"),
+            "vf_coef (uniform:0..14:15: 15 values)"
+        );
+    }
+
+    #[test]
+    fn steps_that_no_whole_rollout_fits_into_are_told() {
+        let said = |asked: &str| {
+            let settings = [
+                ("task", "Pendulum-v1"),
+                ("algo", "ppo"),
+                ("n_envs", "1"),
+                ("n_steps", "2048"),
+                ("steps", asked),
+            ];
+            let list = settings.map(|(key, value)| epgt_train::Assignment::new(key, value));
+            steps(&Config::build(&list).unwrap())
+        };
+        assert_eq!(said("10000"), "8192 of 10000 steps: whole rollouts of 1 x 2048");
+        assert_eq!(said("8192"), "8192 steps");
     }
 
     #[test]

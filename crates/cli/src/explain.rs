@@ -4,20 +4,30 @@
 mod course;
 mod log;
 mod moment;
-mod numbers;
+pub mod numbers;
 mod overview;
 mod population;
 mod schedule;
+
+use epgt_report::text::{one_line, shortened};
 
 use crate::Done;
 use crate::args::ExplainArgs;
 use crate::output;
 use log::RunLog;
+pub use numbers::short;
+
+/// Characters of an error: what it quotes of a file may be of any length.
+const LONGEST_SENTENCE: usize = 400;
 
 /// Prints an overview of a run's decisions, or one decision in full.
 pub fn run(args: &ExplainArgs) -> Result<Done, String> {
+    explain(args).map_err(|sentence| shortened(&one_line(&sentence), LONGEST_SENTENCE))
+}
+
+fn explain(args: &ExplainArgs) -> Result<Done, String> {
     if let Some(text) = population::text(&args.run, args.update)? {
-        output::print(&text)?;
+        output::print(&output::filled(&text))?;
         return Ok(Done::Completely);
     }
     let log = RunLog::read(&args.run)?;
@@ -37,6 +47,6 @@ pub fn run(args: &ExplainArgs) -> Result<Done, String> {
             moment::at_update(&log, update)
         }
     };
-    output::print(&text)?;
+    output::print(&output::filled(&text))?;
     Ok(Done::Completely)
 }

@@ -1,11 +1,14 @@
 //! `epgt hyperparameters`: what a hyper-agent can schedule, method by method.
 
+use epgt_hyper::{Axis, Scheduler};
 use epgt_pg::{Algorithm, Effect, MethodSettings};
 use epgt_report::text_table::TextTable;
 use epgt_settings::Value;
+use epgt_train::Config;
 
 use crate::Done;
 use crate::args::HyperparametersArgs;
+use crate::explain::short;
 use crate::output;
 
 /// Lists what can be scheduled, for one method or for all.
@@ -18,12 +21,13 @@ pub fn run(args: &HyperparametersArgs) -> Result<Done, String> {
             .collect::<Result<_, _>>()?,
     };
     let tables: Vec<String> = algorithms.into_iter().map(table).collect();
-    output::print(&format!("{}\n{NOTES}", tables.join("\n")))?;
+    output::print(&format!("{}\n{}", tables.join("\n"), output::filled(NOTES)))?;
     Ok(Done::Completely)
 }
 
 const NOTES: &str = "\
-Values marked * are those of the paper's experiments; paper:B is its rule for rates: the default divided and multiplied.
+Values marked * are those of the paper's experiments; paper:B is its rule for rates: the default, and the default divided and multiplied
+by 2, 3, .. (B-1)/2, for B = 3 by 2. From B = 5 on these are B-2 values: the rule's factors of 1 are the default again.
 Any number of them can be scheduled at once: epgt train CartPole-v1 --tune learning_rate=paper:7,ent_coef=0:0.01:0.02
 What takes effect once per rollout is chosen once per rollout, and so is everything that is scheduled along with it.
 A task's own defaults differ: epgt train TASK --algo X --print-config
@@ -52,5 +56,30 @@ fn table(algorithm: Algorithm) -> String {
             hyperparameter.meaning,
         ]);
     }
-    format!("{}\n{}", algorithm.name(), table.plain())
+    format!("{}\n{}", algorithm.name(), output::table(&table))
+}
+
+/// What is tuned and to which values: a rule such as `paper:7` does not say how many there are.
+pub fn tuned(config: &Config) -> String {
+    let written: Vec<String> = config
+        .tune
+        .iter()
+        .map(|(name, grid)| format!("{name}={grid}"))
+        .collect();
+    match config.hyper_space() {
+        Ok((space, _)) if config.run.scheduler != Scheduler::Fixed && !config.run.scheduler.is_rule() => {
+            let values = |axis: &Axis| {
+                axis.values
+                    .iter()
+                    .map(|&value| short(value))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
+            let axes = space.axes().iter().zip(&written);
+            axes.map(|(axis, written)| format!("{written}: {}", values(axis)))
+                .collect::<Vec<_>>()
+                .join("; ")
+        }
+        _ => written.join(","),
+    }
 }

@@ -34,9 +34,20 @@ pub enum Done {
     Interrupted,
 }
 
+/// Ends the program with what is wrong with its command line; an argument that is quoted does nothing to the terminal.
+fn refuse(error: &clap::Error) -> ! {
+    let text = error.to_string();
+    let cleaned = epgt_settings::clean(&text, usize::MAX);
+    if cleaned == text {
+        error.exit();
+    }
+    output::note(cleaned.trim_end());
+    std::process::exit(error.exit_code());
+}
+
 fn main() -> ExitCode {
     epgt_train::usage::give_memory_back();
-    let program = Program::parse();
+    let program = Program::try_parse().unwrap_or_else(|error| refuse(&error));
     let done = match &program.command {
         Command::Train(args) => train::run(args),
         Command::Eval(args) => eval::run(args),
@@ -54,7 +65,7 @@ fn main() -> ExitCode {
         Ok(Done::Completely) => ExitCode::SUCCESS,
         Ok(Done::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(sentence) => {
-            output::note(&format!("epgt: {sentence}"));
+            output::note(&format!("epgt: {}", epgt_settings::clean(&sentence, usize::MAX)));
             ExitCode::FAILURE
         }
     }

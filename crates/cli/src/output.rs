@@ -2,6 +2,12 @@
 //! that can be told in a sentence.
 
 use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::Mutex;
+
+use crate::parallel::lock;
+
+use epgt_report::text::wrapped;
+use epgt_report::text_table::TextTable;
 
 pub use epgt_train::artifact::reason;
 
@@ -16,9 +22,73 @@ pub fn print(text: &str) -> Result<(), String> {
     }
 }
 
+/// The columns that a line on standard output may have: those of its terminal, or what COLUMNS says. Elsewhere, in a file or a
+/// pipe, a row is a line, however wide, so that other programs can take it apart.
+pub fn columns() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let of_terminal = || terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
+    said.or_else(of_terminal).filter(|columns| *columns > 0)
+}
+
+/// A table for standard output, no wider than its terminal.
+pub fn table(table: &TextTable) -> String {
+    match columns() {
+        Some(columns) => table.fitted(columns),
+        None => table.plain(),
+    }
+}
+
+/// The same, two columns to the right.
+pub fn indented(table: &TextTable) -> String {
+    let text = match columns() {
+        Some(columns) => table.fitted(columns.saturating_sub(2)),
+        None => table.plain(),
+    };
+    text.lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// Sentences for standard output: a line that is wider than the terminal is broken between words and keeps its indentation.
+pub fn filled(text: &str) -> String {
+    match columns() {
+        Some(columns) => filled_to(text, columns),
+        None => text.to_string(),
+    }
+}
+
+fn filled_to(text: &str, columns: usize) -> String {
+    let fill = |line: &str| {
+        if line.chars().count() <= columns {
+            return line.to_string();
+        }
+        let margin = " ".repeat((line.len() - line.trim_start_matches(' ').len()).min(columns / 2));
+        let lines = wrapped(line, columns - margin.len());
+        lines
+            .iter()
+            .map(|line| format!("{margin}{line}"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    text.split('\n').map(fill).collect::<Vec<_>>().join("\n")
+}
+
 /// Writes a line to standard error; nothing is left to be told if that fails.
 pub fn note(line: &str) {
     let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());
+}
+
+/// Lines that were written while a live display was on the screen, below it.
+static INTERJECTED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// Writes a line to standard error at once, whatever display is there.
+pub fn interject(line: &str) {
+    let mut lines = lock(&INTERJECTED);
+    note(&format!("\r{line}"));
+    lines.push(line.to_string());
+}
+
+/// The lines that were written below a live display since it was last drawn: they are on the screen, and move above it.
+pub fn take_interjected() -> Vec<String> {
+    std::mem::take(&mut *lock(&INTERJECTED))
 }
 
 /// Rewrites the current line of a terminal; shows nothing elsewhere.
@@ -34,4 +104,18 @@ pub fn live_line(text: &str) {
 /// A task's id as one part of a path: `ALE/Pong-v5` would be two, and `gym:Pong-v5` none on some systems.
 pub fn file_name(task: &str) -> String {
     task.replace([':', '/'], "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filled_to;
+
+    #[test]
+    fn a_line_that_is_too_wide_is_broken_between_words_and_keeps_its_margin() {
+        assert_eq!(
+            filled_to("short\n\n  one two three\n", 10),
+            "short\n\n  one two\n  three\n"
+        );
+        assert_eq!(filled_to("  one two three", 15), "  one two three");
+    }
 }

@@ -1,7 +1,10 @@
 //! Several runs at a time, and how they are asked to stop.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::output;
 
 /// Threads for `jobs`: as many as asked for or as the machine has cores, and no more than there are jobs.
 pub fn threads(asked: Option<usize>, jobs: usize) -> usize {
@@ -33,7 +36,20 @@ pub fn in_turn(threads: usize, jobs: usize, stop: &AtomicBool, work: impl Fn(usi
     });
 }
 
-/// A flag that the first Ctrl-C sets; a second one ends the program at once.
+/// What some work comes to; a panic in it, which is a fault of the program, is a sentence instead, so that the work beside it goes
+/// on.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    // Whatever the work has changed is dropped with it.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let said = panic.downcast_ref::<String>().map(String::as_str);
+        let said = said
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("without a word");
+        format!("it ended by a fault of the program ({said}); please report it")
+    })
+}
+
+/// A flag that the first Ctrl-C sets, which is told at once; a second one ends the program.
 pub fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, String> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
@@ -41,6 +57,7 @@ pub fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, String> {
         if flag.swap(true, Ordering::Relaxed) {
             std::process::exit(i32::from(crate::INTERRUPTED));
         }
+        output::interject("stopping ...");
     })
     .map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
     Ok(stop)

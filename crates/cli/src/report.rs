@@ -1,7 +1,7 @@
 //! `epgt report`: one page that shows what runs have come to, and its pictures and tables as files of their own.
 
 mod figures;
-mod groups;
+pub mod groups;
 mod memory;
 pub mod runs;
 mod settings;
@@ -13,14 +13,15 @@ use std::path::{Path, PathBuf};
 use epgt_report::aggregate::normalised;
 use epgt_report::chart::{png, svg};
 use epgt_report::page::Page;
+use epgt_report::statistics::LEAST_SCORES;
 use epgt_report::text_table::TextTable;
 use epgt_train::artifact::write_atomically;
 
 use crate::Done;
 use crate::args::PageArgs;
-use crate::output::{file_name, note, print, reason};
+use crate::output::{note, print, reason};
 use figures::Figure;
-use groups::{Collection, Task};
+use groups::{Collection, Group, Task};
 use runs::Measure;
 use tables::{Comparison, Summary};
 
@@ -28,7 +29,7 @@ use tables::{Comparison, Summary};
 pub fn run(args: &PageArgs) -> Result<Done, String> {
     let written = write(&args.runs, args.out.as_deref(), args.title.as_deref(), &[])?;
     written
-        .broken
+        .left_out
         .iter()
         .for_each(|sentence| note(&format!("left out: {sentence}")));
     let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
@@ -55,8 +56,8 @@ pub struct Written {
     pub pictures: usize,
     /// Tables, each as CSV and Markdown.
     pub tables: usize,
-    /// A sentence for each run that could not be read.
-    pub broken: Vec<String>,
+    /// A sentence for each run that could not be read or whose seed was there already.
+    pub left_out: Vec<String>,
 }
 
 /// Writes the report on all runs below some directories to `out`, or to `report.html` in the first of them, and its pictures and
@@ -76,8 +77,13 @@ pub fn write(
         let names: Vec<String> = directories.iter().map(|path| path.display().to_string()).collect();
         return Err(format!("there is no run to report on below {}{more}", names.join(", ")));
     }
-    let count = found.len();
     let collection = groups::collect(found, directories);
+    let count = collection
+        .tasks
+        .iter()
+        .flat_map(|task| &task.groups)
+        .map(|group| group.runs.len())
+        .sum();
     let page = match out {
         Some(path) => path.to_path_buf(),
         None => directories[0].join("report.html"),
@@ -122,8 +128,26 @@ pub fn write(
         runs: count,
         pictures: report.figures.len(),
         tables: report.tables.len(),
-        broken,
+        left_out: broken.into_iter().chain(collection.twice).collect(),
     })
+}
+
+/// A name as a file has it, of letters, digits and a few signs, and not too long for any file system.
+fn file_part(name: &str) -> String {
+    let letter = |c: char| match c.is_alphanumeric() || "-_.".contains(c) {
+        true => c,
+        false => '-',
+    };
+    name.chars().map(letter).take(60).collect()
+}
+
+/// The name with what sets it apart from those that are taken: two methods may differ in what a file's name cannot hold.
+fn free_name<'a>(name: &str, taken: impl Iterator<Item = &'a str> + Clone) -> String {
+    let mut free = file_part(name);
+    while taken.clone().any(|other| other == free) {
+        free.push('_');
+    }
+    free
 }
 
 /// A page in the making, with what also becomes files.
@@ -137,8 +161,8 @@ impl Report {
     fn introduce(&mut self, collection: &Collection, runs: usize, notes: &[String], broken: &[String]) {
         let counted = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
         self.page.paragraph(&format!(
-            "{} of {} on {}. Intervals are 95% bootstrap intervals over seeds; colours and line patterns stand for the same \
-             method throughout.",
+            "{} of {} on {}. Intervals are 95% bootstrap intervals over seeds, given from {LEAST_SCORES} runs on; colours and line \
+             patterns stand for the same method throughout.",
             counted(runs, "run"),
             counted(collection.methods.len(), "method"),
             counted(collection.tasks.len(), "task")
@@ -152,12 +176,25 @@ impl Report {
             .flat_map(|task| &task.groups)
             .flat_map(|group| &group.runs);
         let unfinished: Vec<_> = all.filter(|run| run.result.is_none()).collect();
-        if !unfinished.is_empty() || !broken.is_empty() {
-            self.page.fold(&format!(
-                "{} unfinished, in the curves but not in the scores; {} unreadable, left out",
-                counted(unfinished.len(), "run"),
-                broken.len()
-            ));
+        let twice = &collection.twice;
+        if !unfinished.is_empty() || !broken.is_empty() || !twice.is_empty() {
+            let mut told = Vec::new();
+            if !unfinished.is_empty() {
+                told.push(format!(
+                    "{} unfinished, in the curves but not in the scores",
+                    counted(unfinished.len(), "run")
+                ));
+            }
+            if !broken.is_empty() {
+                told.push(format!("{} unreadable, left out", counted(broken.len(), "run")));
+            }
+            if !twice.is_empty() {
+                told.push(format!(
+                    "{} with a seed that is there already, left out",
+                    counted(twice.len(), "run")
+                ));
+            }
+            self.page.fold(&told.join("; "));
             for run in unfinished {
                 let place = run.directory.display();
                 let why = run
@@ -169,7 +206,7 @@ impl Report {
                 self.page
                     .note(&format!("{place} has come to step {step:.0} (seed {seed}){why}"));
             }
-            for sentence in broken {
+            for sentence in broken.iter().chain(twice) {
                 self.page.note(sentence);
             }
             self.page.end_fold();
@@ -196,20 +233,37 @@ impl Report {
         let kept: Vec<(usize, Vec<Vec<f64>>)> = (0..collection.methods.len())
             .filter_map(|method| Some((method, of(method)?)))
             .collect();
-        if kept.is_empty() {
+        // One method alone has nothing that its scores could be held against.
+        if kept.len() < 2 {
             return;
         }
+        let left_out: Vec<&str> = (0..collection.methods.len())
+            .filter(|method| kept.iter().all(|(at, _)| at != method))
+            .map(|method| collection.methods[method].as_str())
+            .collect();
         let names: Vec<(&str, usize)> = kept
             .iter()
             .map(|(at, _)| (collection.methods[*at].as_str(), *at))
             .collect();
         let scaled = normalised(&kept.into_iter().map(|(_, scores)| scores).collect::<Vec<_>>());
         let (table, headline, rows) = tables::suite(&names, &scaled);
-        let label = "normalised return of the last 100 training episodes";
+        let episodes = collection.tasks.iter().flat_map(|task| &task.groups);
+        let label = &format!("normalised {}", Measure::Final.of(episodes.flat_map(Group::episodes)));
         self.page.heading("All tasks together").headline(&headline);
         self.page
             .note("Scores are normalised per task: 0 is the worst of these runs, 1 the best.");
-        let bars = epgt_report::chart::rows("Interquartile mean over tasks and seeds, 95% interval", label, &rows);
+        if !left_out.is_empty() {
+            self.page.note(&format!(
+                "Without a score on every task, and so not here: {}.",
+                left_out.join(", ")
+            ));
+        }
+        let interval = match rows.iter().any(|row| row.interval.is_known()) {
+            true => ", 95% interval",
+            false => "",
+        };
+        let title = format!("Interquartile mean over tasks and seeds{interval}");
+        let bars = epgt_report::chart::rows(&title, label, &rows);
         let profile = figures::profile("Performance profile over all tasks", label, "profile", &names, &scaled);
         self.show(vec![Figure::new("scores-all-tasks".to_string(), bars), profile]);
         self.tabulate("scores-all-tasks".to_string(), table);
@@ -220,7 +274,7 @@ impl Report {
         self.page.heading(&task.name).headline(&tables::headline(&ranked));
         let mut first = Vec::new();
         if !ranked.is_empty() {
-            first.push(figures::scores(&task.name, Measure::Final, &ranked));
+            first.push(figures::scores(task, Measure::Final, &ranked));
         }
         first.extend(figures::learning(task));
         if ranked.len() > 1 {
@@ -233,7 +287,7 @@ impl Report {
                 continue;
             }
             let fold = measure != Measure::Final;
-            let caption = format!("Table: {}", measure.name());
+            let caption = format!("Table: {}", task.measure(measure));
             match fold {
                 true => self.page.fold(&caption),
                 false => self.page.note(&caption),
@@ -266,17 +320,15 @@ impl Report {
         let drawings: Vec<_> = figures.iter().map(|figure| figure.drawing.clone()).collect();
         self.page.pictures(&drawings);
         for mut figure in figures {
-            // Two methods whose names differ in what a file's name cannot hold.
-            while self.figures.iter().any(|other| other.name == figure.name) {
-                figure.name.push('_');
-            }
+            figure.name = free_name(&figure.name, self.figures.iter().map(|other| other.name.as_str()));
             self.figures.push(figure);
         }
     }
 
     fn tabulate(&mut self, name: String, table: TextTable) {
         self.page.table(&table);
-        self.tables.push((file_name(&name), table));
+        let name = free_name(&name, self.tables.iter().map(|(other, _)| other.as_str()));
+        self.tables.push((name, table));
     }
 
     fn settings(&mut self, collection: &Collection) {
@@ -288,6 +340,9 @@ impl Report {
                 self.tabulate(format!("settings-{}", task.name), table);
             }
             for group in &task.groups {
+                if let Some(sentence) = settings::scheduled(&group.runs[0]) {
+                    self.page.note(&format!("{} schedules {sentence}.", group.name));
+                }
                 self.page.fold(&format!("All settings of {}", group.name));
                 self.page.verbatim(&group.runs[0].config_text).end_fold();
             }
@@ -295,8 +350,12 @@ impl Report {
         self.page
             .heading("Machine and version")
             .paragraph(&settings::colophon());
-        self.page.note("Mean cost of a run:");
-        self.tabulate("costs".to_string(), settings::costs(&collection.tasks));
+        if let Some(table) = settings::costs(&collection.tasks) {
+            self.page.note(
+                "Mean cost of a run. Memory is the peak of the process that made it: of other runs too, where it made several.",
+            );
+            self.tabulate("costs".to_string(), table);
+        }
     }
 }
 
@@ -308,7 +367,7 @@ fn profile_of(task: &Task, ranked: &[Summary<'_>]) -> Figure {
     let title = format!("{}: performance profile", task.name);
     figures::profile(
         &title,
-        Measure::Final.name(),
+        &task.measure(Measure::Final),
         &format!("profile-{}", task.name),
         &names,
         &scores,

@@ -1,12 +1,16 @@
 //! `epgt tasks`: which tasks there are, and what one is about.
 
 use epgt_envs::{Entry, TaskSpec};
+use epgt_report::text::wrapped;
 use epgt_report::text_table::TextTable;
 
 use crate::Done;
 use crate::args::TasksArgs;
 use crate::output;
 use crate::train::{env_options, use_python};
+
+/// Columns of the list of games where there is no terminal to say.
+const GAMES_WIDTH: usize = 118;
 
 /// Lists the tasks or describes one.
 pub fn run(args: &TasksArgs) -> Result<Done, String> {
@@ -19,7 +23,7 @@ pub fn run(args: &TasksArgs) -> Result<Done, String> {
             describe(&task.map_err(|error| error.to_string())?)
         }
     };
-    output::print(&text)?;
+    output::print(&output::filled(&text))?;
     Ok(Done::Completely)
 }
 
@@ -36,26 +40,19 @@ fn list() -> String {
         };
         table.row(&[task.id, &observation, &actions(task), &limit, &solved, task.summary]);
     }
-    format!("{}\n{}", table.plain(), games())
+    format!("{}\n{}", output::table(&table), games())
 }
 
 /// The games of Atari's, which are too many for rows of their own.
 fn games() -> String {
-    let mut text = String::from(
+    let names: Vec<String> = epgt_envs::atari::names().collect();
+    let text = format!(
         "Atari (4x84x84 pixels, limit 27000, needs `epgt setup atari`): GAMENoFrameskip-v4, or ALE/GAME-v5 with sticky actions, where \
-         GAME is one of",
+         GAME is one of {}",
+        names.join(" ")
     );
-    let mut width = usize::MAX;
-    for name in epgt_envs::atari::names() {
-        let gap = if width.saturating_add(1 + name.len()) > 118 {
-            "\n  "
-        } else {
-            " "
-        };
-        width = if gap == " " { width + 1 } else { 2 } + name.len();
-        text += &format!("{gap}{name}");
-    }
-    text + "\n"
+    let width = output::columns().unwrap_or(GAMES_WIDTH);
+    wrapped(&text, width.saturating_sub(2)).join("\n  ") + "\n"
 }
 
 fn actions(task: &TaskSpec) -> String {
@@ -90,7 +87,7 @@ fn describe(task: &TaskSpec) -> String {
         for entry in task.action {
             table.row(&[&entry.low.to_string(), entry.name]);
         }
-        text += &format!("Action\n{}\n", table.plain());
+        text += &format!("Action\n{}\n", output::table(&table));
     } else {
         text += &format!("Action\n{}\n", ranges(task.action));
     }
@@ -113,7 +110,7 @@ fn describe(task: &TaskSpec) -> String {
         }
         text += &format!(
             "\nOptions (--env-arg NAME=VALUE, or [env] in a TOML file)\n{}",
-            table.plain()
+            output::table(&table)
         );
     }
     text
@@ -124,7 +121,7 @@ fn ranges(entries: &[Entry]) -> String {
     for entry in entries {
         table.row(&[entry.name, &bound(entry.low), &bound(entry.high)]);
     }
-    table.plain()
+    output::table(&table)
 }
 
 /// A bound; those that Gymnasium gives as the largest float are none.

@@ -154,6 +154,137 @@ fn impossible_values_are_answered_with_the_reason() {
 }
 
 #[test]
+fn what_is_scheduled_is_checked_as_what_is_fixed() {
+    for (tune, part) in [
+        (
+            "n_steps=5:1000",
+            "cannot schedule n_steps = 1000: steps = 4000 is less than one rollout",
+        ),
+        (
+            "n_steps=5:1000000000",
+            "cannot schedule n_steps = 1000000000: these settings need about",
+        ),
+        (
+            "learning_rate=around:1e300:5",
+            "cannot schedule learning_rate by around:1e300:5: learning_rate = 7e-304 cannot be used",
+        ),
+        (
+            "learning_rate=0.1:1e300",
+            "learning_rate = 1e300 cannot be used: a number of at most 1e38",
+        ),
+        (
+            "learning_rate=log:5e-3..1e-4:7",
+            "the range 0.005..0.0001 is reversed; write 0.0001..0.005",
+        ),
+        ("gamma=uniform:0.1..0.9:1000000000", "more than 100000 values"),
+    ] {
+        let settings = ["--set", "a2c.learning_rate=7e-4", "--n-envs", "8"];
+        let arguments = [&["CartPole-v1", "--tune", tune], SHORT, &settings].concat();
+        refused(&arguments, &[part]);
+    }
+}
+
+#[test]
+fn a_setting_that_is_said_twice_is_refused_with_both() {
+    for (arguments, parts) in [
+        (
+            &["--steps", "4000", "--set", "steps=5000"][..],
+            ["steps is said twice", "by --steps 4000 and by --set steps=5000"],
+        ),
+        (
+            &["--set", "gamma=0.9", "--set", "a2c.gamma=0.8"],
+            [
+                "a2c.gamma is said twice",
+                "by --set gamma=0.9 and by --set a2c.gamma=0.8",
+            ],
+        ),
+        (
+            &["--tune", "gamma=0.9:0.99,gamma=0.8:0.9"],
+            [
+                "tune.gamma is said twice",
+                "by --tune gamma=0.9:0.99 and by --tune gamma=0.8:0.9",
+            ],
+        ),
+        (
+            &["--policy", "hidden=64", "--set", "policy.hidden=32"],
+            [
+                "policy.hidden is said twice",
+                "by --policy hidden=64 and by --set policy.hidden=32",
+            ],
+        ),
+        (
+            &["--set", "run.task=Pendulum-v1"],
+            [
+                "task is said twice",
+                "by TASK CartPole-v1 and by --set run.task=Pendulum-v1",
+            ],
+        ),
+    ] {
+        refused(&[&["CartPole-v1"], arguments].concat(), &parts);
+    }
+    let place = Place::new();
+    place.write(
+        "twice.toml",
+        "steps = 4000\n[run]\ntask = \"CartPole-v1\"\nsteps = 5000\n",
+    );
+    place
+        .run(&["train", "--config", "twice.toml", "--out", "run"])
+        .is_refused_with(&[
+            "steps is said twice",
+            "steps = 4000 in twice.toml",
+            "steps = 5000 in twice.toml",
+        ]);
+    // The command line is laid upon the file, which is not twice.
+    place.write(
+        "once.toml",
+        "[run]\ntask = \"CartPole-v1\"\nsteps = 5000\n[tune]\ngamma = \"0.9:0.99\"\n",
+    );
+    let once = ["train", "--config", "once.toml", "--print-config"];
+    let ended = place.run(&[&once[..], &["--steps", "4000", "--tune", "gamma=0.8:0.9"]].concat());
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    assert!(ended.stdout.contains("\nsteps = 4000\n") && ended.stdout.contains("gamma = \"0.8:0.9\""));
+}
+
+#[test]
+fn numbers_and_texts_of_any_size_are_answered_in_a_line() {
+    refused(
+        &["CartPole-v1", "--set", "hyper.write_rate=1e300"],
+        &["write_rate = 1e300", "at most 3.4e38"],
+    );
+    refused(
+        &["CartPole-v1", "--set", "learning_rate=1e300"],
+        &["learning_rate = 1e300", "at most 1e38"],
+    );
+    refused(
+        &["CartPole-v1", "--set", "steps=1e300"],
+        &["steps = 1e300", "at most 9e15"],
+    );
+    refused(
+        &["CartPole-v1", "--steps", "18446744073709551615"],
+        &["more than the 10000000000000"],
+    );
+    refused(&["CartPole-v1", "--device", "gpu"], &["did you mean 'cuda'?"]);
+    let long = "x".repeat(100_000);
+    refused(&[&long], &["unknown task 'xxx", "... (100000 bytes)'"]);
+    refused(&["CartPole-v1", "--set", &format!("{long}=1")], &["(100000 bytes)"]);
+    refused(&["CartPole-v1", "--set", &format!("gamma={long}")], &["(100000 bytes)"]);
+    refused(&["CartPole-v1", "--set", "gamma=\x1b[2J\r\n1"], &["gamma = "]);
+    refused(&["--config", "/dev/zero"], &["longer than any file of settings"]);
+    for (layers, part) in [("100000000", "GB"), (&"1,".repeat(200), "200 layers")] {
+        refused(
+            &[
+                "CartPole-v1",
+                "--algo",
+                "acktr",
+                "--policy",
+                &format!("hidden={layers}"),
+            ],
+            &[part],
+        );
+    }
+}
+
+#[test]
 fn malformed_text_is_answered_with_the_right_form() {
     refused(&["CartPole-v1", "--tune", "learning_rate"], &["NAME=VALUES"]);
     refused(

@@ -21,7 +21,10 @@ const KINDS: [(&str, &str); 18] = [
     ("reset", "environment COPY raised RuntimeError "),
     ("step", "environment COPY raised RuntimeError in step STEP: no more"),
     ("quit", "environment COPY raised SystemExit in step STEP: no more"),
-    ("nothing", "environment COPY raised TypeError in step STEP: "),
+    (
+        "nothing",
+        "environment COPY returned a reward None of type NoneType, but one number is needed (in step STEP)",
+    ),
     (
         "shape",
         "environment COPY returned an observation of shape (3,), but its space says (2,) (in step STEP)",

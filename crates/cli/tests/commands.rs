@@ -175,6 +175,24 @@ fn eval_plays_the_policy_of_a_run() {
 }
 
 #[test]
+fn eval_of_few_episodes_has_no_deviation_or_interval_that_it_cannot_have() {
+    let place = Place::new();
+    place.train("run", &["--steps", "2000"]);
+    let line = |episodes: &str| place.run(&["eval", "run", "--episodes", episodes]).stdout;
+    let (one, two, three) = (line("1"), line("2"), line("3"));
+    assert!(one.contains(" over 1 episode, length ") && !one.contains("+-"), "{one}");
+    assert!(
+        two.contains("+- ") && two.contains("over 2 episodes, mean length") && !two.contains("interval"),
+        "{two}"
+    );
+    assert!(three.contains("over 3 episodes, 95% interval ["), "{three}");
+    assert!([&one, &two, &three].iter().all(|line| !line.contains("NaN")));
+    let ended = place.run(&["eval", "run", "--episodes", "1", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert!(json["std_return"].is_null() && json["interval_95"].is_null(), "{json}");
+}
+
+#[test]
 fn tasks_are_listed_and_described() {
     let place = Place::new();
     let list = place.run(&["tasks"]);
@@ -312,15 +330,4 @@ fn networks_are_shaped_by_flags_that_are_short_for_settings() {
     let ended = place.run(&["eval", "short", "--episodes", "2", "--last", "--json"]);
     let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON on stdout");
     assert!(report["mean_return"].as_f64().expect("a return") < 0.0);
-    // Where both are given, the longer form wins.
-    let both = place.run(&[
-        "train",
-        "Pendulum-v1",
-        "--set",
-        "policy.hidden=4",
-        "--policy",
-        "hidden=5",
-        "--print-config",
-    ]);
-    assert!(both.stdout.contains("\nhidden = [4]\n"), "{}", both.stdout);
 }

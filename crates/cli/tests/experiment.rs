@@ -82,7 +82,15 @@ fn an_experiment_ends_with_a_table_and_is_not_run_twice() {
     assert!(first.status.success(), "{}", stderr(&first));
     assert!(stderr(&first).contains("4 of 4 runs done"), "{}", stderr(&first));
     let table = stdout(&first);
-    assert!(table.starts_with("CartPole-v1, return_last_100\n"), "{table}");
+    // Two thousand steps are fewer than a hundred episodes here, and that is said.
+    assert!(
+        table.starts_with("CartPole-v1, return_last_100 (the last 19 to 63 training episodes)\n"),
+        "{table}"
+    );
+    assert!(
+        table.ends_with("\nThe report, with pictures, is runs/tiny/report.html\n"),
+        "{table}"
+    );
     for word in [
         "method",
         "95% interval",
@@ -109,6 +117,25 @@ fn an_experiment_ends_with_a_table_and_is_not_run_twice() {
     assert!(rows[3][8].parse::<f64>().unwrap() > 0.0);
     let page = fs::read_to_string(out.join("results.md")).unwrap();
     assert!(page.contains("| fixed max ") && page.contains("hold = 5"), "{page}");
+    assert!(
+        page.contains("The score is the mean return of the last 19 to 63 training episodes"),
+        "{page}"
+    );
+    // Two seeds have no interval.
+    let row: Vec<&str> = table
+        .lines()
+        .find(|line| line.starts_with("epgt "))
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    assert_eq!((row[1], row[4], row[9]), ("2", "-", "-"), "{table}");
+    assert!(
+        fs::read_to_string(out.join("report.html"))
+            .unwrap()
+            .contains("fixed-max")
+    );
+    let costs = fs::read_to_string(out.join("costs.md")).unwrap();
+    assert!(costs.contains("| peak MB of the process |"), "{costs}");
 
     let before = written(&out);
     let second = experiment(directory.path(), TINY, &["--quiet"]);
@@ -203,6 +230,123 @@ fn a_run_that_diverges_does_not_stop_the_others() {
     assert!(stderr(&output).contains("2 of 4 runs failed"), "{}", stderr(&output));
     assert!(stdout(&output).contains("0 of 2"), "{}", stdout(&output));
     assert_eq!(results(&directory.path().join("runs/tiny")).len(), 3);
+}
+
+#[test]
+fn a_scale_that_is_too_small_for_some_runs_is_refused_only_where_they_are_meant() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = TINY.replace("name = \"epgt\"", "name = \"epgt\"\nsteps = 200_000");
+    let refused = experiment(directory.path(), &text, &["--scale", "0.01", "-q"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let told = stderr(&refused);
+    assert!(
+        told.contains("method 'fixed max' on CartPole-v1: with --scale 0.01, steps = 20 is less than one rollout"),
+        "{told}"
+    );
+    assert!(!directory.path().join("runs").exists());
+    let made = experiment(
+        directory.path(),
+        &text,
+        &["--scale", "0.01", "-q", "--only", "method=epgt"],
+    );
+    assert_eq!(
+        (made.status.code(), stderr(&made).as_str()),
+        (Some(0), ""),
+        "{}",
+        stdout(&made)
+    );
+    assert!(
+        stdout(&made).ends_with("is runs/tiny-scale-0.01/report.html\n"),
+        "{}",
+        stdout(&made)
+    );
+    let command = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_epgt"));
+        command.current_dir(directory.path()).arg("experiment").args(arguments);
+        command.output().unwrap()
+    };
+    for name in ["status", "report", "show"] {
+        let output = command(&[name, "tiny.toml", "--scale", "0.01"]);
+        assert_eq!(
+            (output.status.code(), stderr(&output).as_str()),
+            (Some(0), ""),
+            "{name}"
+        );
+    }
+    let cells = command(&["cells", "tiny.toml", "--scale", "0.01"]);
+    assert_eq!(stdout(&cells).lines().count(), 2, "{}", stdout(&cells));
+    assert!(
+        stderr(&cells).starts_with("left out: method 'fixed max'"),
+        "{}",
+        stderr(&cells)
+    );
+}
+
+#[test]
+fn a_damaged_run_is_left_out_of_the_report_and_never_written_over() {
+    let directory = tempfile::tempdir().unwrap();
+    assert!(experiment(directory.path(), TINY, &["--quiet"]).status.success());
+    let out = directory.path().join("runs/tiny/CartPole-v1");
+    fs::write(out.join("epgt/seed-0/metrics.csv"), "a,b\n1\n").unwrap();
+    fs::write(out.join("epgt/seed-1/config.toml"), "x".repeat(1_000_000)).unwrap();
+    let command = |name: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_epgt"));
+        command
+            .current_dir(directory.path())
+            .args(["experiment", name, "tiny.toml"]);
+        command.output().unwrap()
+    };
+    let reported = command("report");
+    assert!(reported.status.success(), "{}", stderr(&reported));
+    let told = stderr(&reported);
+    assert!(
+        told.contains("epgt/seed-0/metrics.csv, line 2: the row has 1 fields"),
+        "{told}"
+    );
+    assert!(told.contains("epgt/seed-1/config.toml: it is not valid TOML"), "{told}");
+    assert!(
+        told.lines()
+            .all(|line| line.starts_with("left out: ") && line.len() < 500),
+        "{told}"
+    );
+    assert!(stdout(&reported).contains("0 of 2"), "{}", stdout(&reported));
+    let status = command("status");
+    assert!(
+        stdout(&status).contains("epgt/seed-1/config.toml: it is not valid TOML"),
+        "{}",
+        stdout(&status)
+    );
+    let run = command("run");
+    assert_eq!(run.status.code(), Some(1));
+    assert!(
+        stderr(&run).contains("it is not valid TOML; choose another --out, or remove "),
+        "{}",
+        stderr(&run)
+    );
+    assert_eq!(fs::read(out.join("epgt/seed-1/config.toml")).unwrap().len(), 1_000_000);
+}
+
+#[test]
+fn names_and_failures_are_shown_in_markdown_as_they_are() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = TINY
+        .replace("name = \"fixed max\"", "name = \"fixed | <b>max</b> `x`\"")
+        .replace("hyper.fixed_at = \"max\"", "a2c.learning_rate = 1e38")
+        .replace("description = \"tiny\"", "description = \"<script>1</script> ``` \"");
+    experiment(directory.path(), &text, &["--quiet"]);
+    let out = directory.path().join("runs/tiny");
+    let page = fs::read_to_string(out.join("results.md")).unwrap();
+    let (before, settings) = page
+        .split_once("\n````toml\n")
+        .expect("a fence that the text cannot end");
+    assert!(!before.contains("<b>") && !before.contains("<script"), "{before}");
+    assert!(before.contains("| fixed \\| &lt;b>max&lt;/b> \\`x\\` |"), "{before}");
+    assert!(
+        settings.contains("fixed | <b>max</b> `x`") && settings.ends_with("\n````\n"),
+        "{settings}"
+    );
+    assert!(before.contains("## Failed runs"), "{before}");
+    assert!(!fs::read_to_string(out.join("costs.md")).unwrap().contains("<b>"));
 }
 
 #[test]

@@ -134,3 +134,79 @@ fn explain_lists_factored_values_by_hyperparameter_and_says_when_nothing_can_be_
     }
     assert_eq!(greedy.matches("<- chosen").count(), 2);
 }
+
+#[test]
+fn explain_names_the_file_that_is_damaged_and_never_panics() {
+    let place = Place::new();
+    let run = place.train("run", &[EXPLAINED, &["--steps", "20000"]].concat());
+    let long = "9".repeat(1_000_000);
+    let decisions = std::fs::read_to_string(run.join("decisions.csv")).unwrap();
+    let (header, first) = (decisions.lines().next().unwrap(), decisions.lines().nth(1).unwrap());
+    let cases: Vec<(&str, Vec<u8>, &str)> = vec![
+        ("config.toml", b"task = ".to_vec(), "config.toml"),
+        ("config.toml", vec![0xff; 100], "config.toml"),
+        ("config.toml", long.clone().into_bytes(), "config.toml"),
+        ("decisions.csv", Vec::new(), "decisions.csv"),
+        ("decisions.csv", header.as_bytes()[..10].to_vec(), "decisions.csv"),
+        (
+            "decisions.csv",
+            format!("{header}\n{long}\n").into_bytes(),
+            "decisions.csv",
+        ),
+        (
+            "decisions.csv",
+            format!("{header}\n{first}\n{first}\n").into_bytes(),
+            "decisions.csv",
+        ),
+        (
+            "decisions.csv",
+            format!("{header}\n{}\n", first.replacen(',', &format!(",{long}"), 1)).into_bytes(),
+            "decisions.csv",
+        ),
+        ("metrics.csv", Vec::new(), "metrics.csv"),
+        ("metrics.csv", b"a\nb\n".to_vec(), "metrics.csv"),
+        ("metrics.csv", vec![0xff; 100], "metrics.csv"),
+    ];
+    for (file, bytes, named) in cases {
+        let before = std::fs::read(run.join(file)).unwrap();
+        std::fs::write(run.join(file), &bytes).unwrap();
+        let ended = place.run(&["explain", "run"]);
+        ended.is_refused_with(&[named]);
+        assert!(ended.stderr.len() < 500, "{file}: {} bytes", ended.stderr.len());
+        std::fs::write(run.join(file), before).unwrap();
+    }
+    // A row that was never finished is not read, and what explain does not read does not matter.
+    std::fs::write(run.join("decisions.csv"), &decisions[..decisions.len() - 5]).unwrap();
+    std::fs::write(run.join("result.json"), "").unwrap();
+    let ended = place.run(&["explain", "run"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+}
+
+#[test]
+fn explain_names_what_is_damaged_of_a_population() {
+    let place = Place::new();
+    let run = place.train(
+        "run",
+        &[
+            "--scheduler",
+            "grid",
+            "--steps",
+            "1000",
+            "--tune",
+            "learning_rate=paper:3",
+        ],
+    );
+    let path = run.join("population.csv");
+    let whole = std::fs::read_to_string(&path).unwrap();
+    for (bytes, part) in [
+        (Vec::new(), "there is no header"),
+        (b"a,b\n1,2\n".to_vec(), "unknown column"),
+        (whole.replace(",0,", ",1e300,").into_bytes(), "member"),
+        (whole.replace(",0,", ",-1,").into_bytes(), "member"),
+    ] {
+        std::fs::write(&path, bytes).unwrap();
+        place
+            .run(&["explain", "run"])
+            .is_refused_with(&["population.csv", part]);
+    }
+}

@@ -7,21 +7,21 @@ use std::process::Command;
 
 use common::Place;
 
-/// Two methods with two seeds each in an experiment's layout, one run that was stopped and one directory that is broken.
+/// Two methods with two seeds each in an experiment's layout, one run that has not finished and one directory that is broken.
 fn experiment() -> Place {
     let place = Place::new();
     for (method, arguments) in [
         ("scheduled", ["--preset", "paper", "--set", "write_interval=1"]),
         ("kept <b>", ["--preset", "paper", "--scheduler", "fixed"]),
     ] {
-        for seed in ["0", "1"] {
+        for seed in ["0", "1", "2"] {
             let out = format!("runs/CartPole-v1/{method}/seed-{seed}");
             let mut all = vec!["--steps", "6000", "--seed", seed, "--set", "eval_interval=3000"];
             all.extend(arguments);
             place.train(&out, &all);
         }
     }
-    place.train("runs/CartPole-v1/scheduled/seed-2", &["--steps", "3000", "--seed", "2"]);
+    std::fs::remove_dir_all(place.path("runs/CartPole-v1/kept <b>/seed-2")).unwrap();
     std::fs::remove_file(place.path("runs/CartPole-v1/scheduled/seed-2/result.json")).unwrap();
     std::fs::create_dir_all(place.path("runs/CartPole-v1/scheduled/seed-3")).unwrap();
     place.write("runs/CartPole-v1/scheduled/seed-3/config.toml", "task = ");
@@ -47,7 +47,7 @@ fn a_report_is_one_page_with_its_pictures_and_tables_beside_it() {
     }
     for part in [
         "2 runs per method are too few to rest a claim on",
-        "seed-2 has come to step 3000",
+        "seed-2 has come to step 6000",
         "it is not valid TOML",
         "scheduled: learning_rate",
         "keys by value",
@@ -105,21 +105,404 @@ fn methods_outside_an_experiment_are_named_by_what_sets_them_apart() {
         page.contains("<h1>Discounts</h1>") && page.contains("3 runs of 2 methods on 1 task"),
         "{ended:?}"
     );
-    assert!(page.contains("fixed gamma=0.9<") && page.contains("fixed gamma=0.99<"));
+    assert!(page.contains(">gamma=0.9<") && page.contains(">gamma=0.99<"));
+}
+
+/// The rows of a table of `epgt compare` as (method, runs, mean, interval, d).
+fn compared(text: &str) -> Vec<[String; 5]> {
+    let lines: Vec<&str> = text.lines().collect();
+    let rule = lines.iter().position(|line| line.starts_with("---")).expect("a table");
+    let spans: Vec<(usize, usize)> =
+        lines[rule]
+            .match_indices("-")
+            .fold(Vec::new(), |mut spans: Vec<(usize, usize)>, (at, _)| {
+                match spans.last_mut() {
+                    Some(span) if span.1 == at => span.1 = at + 1,
+                    _ => spans.push((at, at + 1)),
+                }
+                spans
+            });
+    let field = |line: &str, column: usize| {
+        let (from, to) = spans[column];
+        let letters: String = line.chars().skip(from).take(to - from).collect();
+        letters.trim().to_string()
+    };
+    let rows = lines[rule + 1..].iter().take_while(|line| !line.is_empty());
+    rows.map(|line| [0, 1, 2, 4, spans.len() - 1].map(|column| field(line, column)))
+        .collect()
 }
 
 #[test]
-fn a_comparison_has_a_row_per_directory() {
+fn runs_of_different_steps_or_schedulers_are_different_methods() {
+    let place = Place::new();
+    let common = ["--set", "eval_interval=0", "--seed"];
+    for (name, more) in [
+        ("runs/a", ["0", "--steps", "2000", "--scheduler", "fixed"]),
+        ("runs/b", ["1", "--steps", "2000", "--scheduler", "fixed"]),
+        ("runs/c", ["0", "--steps", "3000", "--scheduler", "fixed"]),
+        ("runs/d", ["0", "--steps", "2000", "--scheduler", "epgt"]),
+        ("runs/e", ["2", "--steps", "2000", "--scheduler", "fixed"]),
+    ] {
+        place.train(name, &[&common[..], &more[..]].concat());
+    }
+    let ended = place.run(&["compare", "runs"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""), "{ended:?}");
+    let rows = compared(&ended.stdout);
+    let named: Vec<(&str, &str)> = rows.iter().map(|row| (row[0].as_str(), row[1].as_str())).collect();
+    assert_eq!(
+        named,
+        [
+            ("epgt steps=2000", "1"),
+            ("fixed steps=2000", "3"),
+            ("fixed steps=3000", "1")
+        ]
+    );
+    // One run has no interval and no effect size; three have an interval.
+    assert_eq!((rows[0][3].as_str(), rows[0][4].as_str()), ("-", "-"));
+    assert!(rows[1][3].starts_with('[') && rows[1][4] == "-", "{rows:?}");
+    let ended = place.run(&["report", "runs"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let page = std::fs::read_to_string(place.path("runs/report.html")).unwrap();
+    assert!(page.contains("5 runs of 3 methods on 1 task"), "{ended:?}");
+    assert!(page.contains("too few to rest a claim on"));
+    assert!(!page.contains("NaN") && !page.contains(">inf<"));
+}
+
+#[test]
+fn many_differing_settings_make_short_names_that_are_still_unique() {
+    let place = Place::new();
+    let differ = [
+        "gamma=0.9",
+        "ent_coef=0.02",
+        "vf_coef=0.4",
+        "hyper.hold=7",
+        "hyper.neighbours=4",
+    ];
+    for (name, last) in [
+        ("runs/a", "hyper.write_interval=3"),
+        ("runs/b", "hyper.write_interval=4"),
+        ("runs/c", ""),
+    ] {
+        let mut all = vec!["--steps", "1000"];
+        if !last.is_empty() {
+            all.extend(differ.iter().chain([&last]).flat_map(|one| ["--set", *one]));
+        }
+        place.train(name, &all);
+    }
+    let ended = place.run(&["compare", "runs"]);
+    let rows = compared(&ended.stdout);
+    let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
+    assert_eq!(names.len(), 3, "{ended:?}");
+    assert!(
+        names.iter().all(|name| name.len() < 90 && name.ends_with("..")),
+        "{names:?}"
+    );
+    assert!(
+        names[0].contains("write_interval=3") || names[1].contains("write_interval=3"),
+        "{names:?}"
+    );
+    let distinct: std::collections::BTreeSet<&&str> = names.iter().collect();
+    assert_eq!(distinct.len(), 3, "{names:?}");
+}
+
+#[test]
+fn a_seed_counts_once_and_what_is_left_out_is_named() {
+    let place = Place::new();
+    for (name, seed) in [("runs/a", "0"), ("runs/again", "0"), ("runs/b", "1")] {
+        place.train(name, &["--steps", "1000", "--seed", seed]);
+    }
+    let ended = place.run(&["compare", "runs"]);
+    let rows = compared(&ended.stdout);
+    assert_eq!(
+        (rows.len(), rows[0][1].as_str(), rows[0][3].as_str()),
+        (1, "2", "-"),
+        "{ended:?}"
+    );
+    assert_eq!(
+        ended.stderr,
+        "left out: runs/a repeats seed 0 of runs/again, which ended with the same policy; a seed counts once\n"
+    );
+    let ended = place.run(&["report", "runs"]);
+    assert!(ended.stdout.contains("report.html: 2 runs, "), "{ended:?}");
+    let page = std::fs::read_to_string(place.path("runs/report.html")).unwrap();
+    assert!(page.contains("1 run with a seed that is there already, left out") && page.contains("repeats seed 0"));
+    // The same directory named twice is no second run either.
+    let ended = place.run(&["compare", "runs/b", "runs/../runs/b"]);
+    assert_eq!(
+        (compared(&ended.stdout).len(), compared(&ended.stdout)[0][1].as_str()),
+        (1, "1"),
+        "{ended:?}"
+    );
+}
+
+#[test]
+fn a_directory_of_seeds_is_one_method_and_two_of_them_are_two() {
+    let place = Place::new();
+    for (directory, scheduler) in [("first", "epgt"), ("second", "epgt"), ("third", "fixed")] {
+        for seed in ["0", "1", "10"] {
+            let out = format!("all/{directory}/seed-{seed}");
+            place.train(&out, &["--steps", "1000", "--seed", seed, "--scheduler", scheduler]);
+        }
+        place.write(&format!("all/{directory}/seeds"), "a marker");
+    }
+    let of = |arguments: &[&str]| {
+        let ended = place.run(&[&["compare"], arguments].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let rows = compared(&ended.stdout);
+        let rows: Vec<(String, String)> = rows.into_iter().map(|[name, runs, ..]| (name, runs)).collect();
+        (rows, ended.stderr)
+    };
+    let named = |rows: &[(&str, &str)]| -> Vec<(String, String)> {
+        rows.iter()
+            .map(|(name, runs)| (name.to_string(), runs.to_string()))
+            .collect()
+    };
+    assert_eq!(of(&["all/first"]), (named(&[("a2c epgt", "3")]), String::new()));
+    // What the user names apart is compared, also where the configuration is the same.
+    assert_eq!(
+        of(&["all/second", "all/first"]).0,
+        named(&[("second", "3"), ("first", "3")])
+    );
+    assert_eq!(
+        of(&["all/third", "all/first"]).0,
+        named(&[("fixed", "3"), ("epgt", "3")])
+    );
+    // Below one directory the configuration decides, wherever its runs lie.
+    let (rows, left_out) = of(&["all"]);
+    assert_eq!(rows, named(&[("epgt", "3"), ("fixed", "3")]));
+    assert_eq!(left_out.lines().count(), 3, "{left_out}");
+    let ended = place.run(&["report", "all/first", "all/second", "all/third", "--out", "page.html"]);
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    assert!(page.contains("9 runs of 3 methods on 1 task"), "{ended:?}");
+}
+
+#[test]
+fn a_score_of_fewer_than_a_hundred_episodes_says_so() {
+    let place = Place::new();
+    place.train("run", &["--steps", "200", "--n-envs", "2"]);
+    let result = std::fs::read_to_string(place.path("run/result.json")).unwrap();
+    let result: serde_json::Value = serde_json::from_str(&result).unwrap();
+    let episodes = result["episodes"].as_u64().unwrap();
+    assert!((2..100).contains(&episodes), "{result}");
+    let ended = place.run(&["compare", "run"]);
+    let says = format!("CartPole-v1, return of the last {episodes} training episodes\n");
+    assert!(ended.stdout.starts_with(&says), "{ended:?}");
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let place = experiment();
+    place.train(
+        "other/CartPole-v1-with-a-long-name-for-a-directory",
+        &["--steps", "1000"],
+    );
+    for (arguments, part) in [
+        (&["tasks"][..], "MountainCarContinuous-v0"),
+        (&["tasks", "BipedalWalker-v3"], "hull"),
+        (&["compare", "runs", "other"], "Cohen's"),
+        (&["experiment", "list"], "tuning-free-cartpole"),
+        (&["hyperparameters"], "learning_rate"),
+        (&["explain", "runs/CartPole-v1/scheduled/seed-0"], "learning_rate"),
+    ] {
+        for columns in [60, 80, 120] {
+            let mut command = place.command(arguments);
+            let ended = common::Ended::of(command.env("COLUMNS", columns.to_string()).output().unwrap());
+            assert_eq!(ended.code, Some(0), "{ended:?}");
+            let wide = ended.stdout.lines().find(|line| line.chars().count() > columns);
+            assert_eq!(wide, None, "{arguments:?} at {columns}:\n{}", ended.stdout);
+            assert!(
+                ended.stdout.contains(part),
+                "{arguments:?} at {columns}:\n{}",
+                ended.stdout
+            );
+        }
+    }
+    // In a file or a pipe a row is a line.
+    let ended = place.run(&["compare", "runs"]);
+    assert!(ended.stdout.lines().any(|line| line.chars().count() > 100), "{ended:?}");
+}
+
+#[test]
+fn a_damaged_run_is_named_and_left_out() {
+    let place = Place::new();
+    let whole = place.train("runs/whole", &["--steps", "2000"]);
+    let long = "9".repeat(1_000_000);
+    let metrics = std::fs::read_to_string(whole.join("metrics.csv")).unwrap();
+    let header = metrics.lines().next().unwrap();
+    let descending = {
+        let mut lines: Vec<&str> = metrics.lines().collect();
+        lines.reverse();
+        let rows = &lines[..lines.len() - 1];
+        format!("{header}\n{}\n", rows.join("\n"))
+    };
+    let cases: Vec<(&str, &str, Vec<u8>, &str)> = vec![
+        (
+            "no-toml",
+            "config.toml",
+            b"task = ".to_vec(),
+            "config.toml: it is not valid TOML",
+        ),
+        ("no-text", "config.toml", vec![0xff, 0xfe, 0x00], "config.toml: "),
+        (
+            "no-task",
+            "config.toml",
+            b"seed = 1\n".to_vec(),
+            "config.toml: it does not say the task",
+        ),
+        (
+            "long-line",
+            "config.toml",
+            long.clone().into_bytes(),
+            "config.toml: it is not valid TOML",
+        ),
+        (
+            "empty-result",
+            "result.json",
+            Vec::new(),
+            "result.json: it is not the result of a run",
+        ),
+        (
+            "other-result",
+            "result.json",
+            b"[1, 2]".to_vec(),
+            "result.json: it is not the result of a run",
+        ),
+        ("empty-metrics", "metrics.csv", Vec::new(), "there is no header"),
+        (
+            "cut-header",
+            "metrics.csv",
+            header.as_bytes()[..20].to_vec(),
+            "there is no header",
+        ),
+        (
+            "no-column",
+            "metrics.csv",
+            b"a,b\n1,2\n".to_vec(),
+            "unknown column 'time/total_timesteps'",
+        ),
+        (
+            "long-field",
+            "metrics.csv",
+            format!("time/total_timesteps\nx{long}\n").into_bytes(),
+            "is not a number",
+        ),
+        (
+            "long-row",
+            "metrics.csv",
+            format!("{header}\n{}\n", "1,".repeat(500_000)).into_bytes(),
+            "metrics.csv",
+        ),
+        ("binary", "metrics.csv", vec![0xff; 5000], "metrics.csv"),
+        (
+            "backwards",
+            "metrics.csv",
+            descending.into_bytes(),
+            "metrics.csv: its steps do not ascend",
+        ),
+    ];
+    for (name, file, bytes, _) in &cases {
+        copy(&whole, &place.path(&format!("runs/{name}")));
+        std::fs::write(place.path(&format!("runs/{name}/{file}")), bytes).unwrap();
+    }
+    for command in ["report", "compare"] {
+        let ended = place.run(&[command, "runs"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let told: Vec<&str> = ended.stderr.lines().collect();
+        assert_eq!(told.len(), cases.len(), "{command}: {told:?}");
+        for (name, file, _, part) in &cases {
+            let line = told.iter().find(|line| line.contains(&format!("runs/{name}/")));
+            let line = line.unwrap_or_else(|| panic!("{name} is not named in {told:?}"));
+            assert!(line.starts_with("left out: ") && line.len() < 500, "{line}");
+            assert!(line.contains(part) && line.contains(file), "{name}: {line}");
+        }
+    }
+    // A last row that was never finished, and what beside the tables cannot be read, leaves the run in.
+    let page = place.path("runs/report.html");
+    assert!(
+        std::fs::read_to_string(page)
+            .unwrap()
+            .contains("1 run of 1 method on 1 task")
+    );
+    std::fs::write(whole.join("metrics.csv"), &metrics[..metrics.len() - 3]).unwrap();
+    std::fs::write(whole.join("checkpoint.bin"), b"no checkpoint").unwrap();
+    std::fs::write(whole.join("decisions.csv"), [0xff; 100]).unwrap();
+    assert_eq!(place.run(&["report", "runs/whole"]).code, Some(0));
+    // Where nothing is left there is nothing to report on.
+    let ended = place.run(&["report", "runs/no-toml"]);
+    ended.is_refused_with(&[
+        "there is no run to report on below runs/no-toml",
+        "config.toml: it is not valid TOML",
+    ]);
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for (name, bytes) in common::files(from) {
+        std::fs::write(to.join(name), bytes).unwrap();
+    }
+}
+
+#[test]
+fn words_from_outside_are_shown_as_they_are() {
+    let place = Place::new();
+    for method in ["a|b `c` <img src=x onerror=alert(1)>", "[x](javascript:alert(1)) **d**"] {
+        for seed in ["0", "1"] {
+            let out = format!("runs/CartPole-v1/{method}/seed-{seed}");
+            place.train(
+                &out,
+                &[
+                    "--steps",
+                    "1000",
+                    "--seed",
+                    seed,
+                    "--set",
+                    &format!("hyper.hold={}", method.len()),
+                ],
+            );
+        }
+    }
+    let failed = place.path("runs/CartPole-v1/failed/seed-0");
+    std::fs::create_dir_all(&failed).unwrap();
+    std::fs::write(failed.join("failure.txt"), "<script>alert(2)</script>\n| a | `b`").unwrap();
+    let ended = place.run(&["report", "runs", "--title", "<b>title</b>"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let page = std::fs::read_to_string(place.path("runs/report.html")).unwrap();
+    for tag in ["<img", "<script", "<b>"] {
+        assert!(!page.contains(tag), "{tag}");
+    }
+    assert!(page.contains("a|b `c` &lt;img") && page.contains("&lt;script&gt;alert(2)&lt;/script&gt; | a | `b`"));
+    for (name, bytes) in common::files(&place.path("runs/report")) {
+        let text = String::from_utf8_lossy(&bytes);
+        if name.ends_with(".svg") {
+            assert!(!text.contains("<img"), "{name}");
+        }
+        if name.ends_with(".md") {
+            assert!(
+                !text.contains("<img") && !text.replace("\\]", "").contains("](java"),
+                "{name}: {text}"
+            );
+            let bars = |line: &str| line.replace("\\|", "").matches('|').count();
+            let counts: std::collections::BTreeSet<usize> = text.lines().map(bars).collect();
+            assert_eq!(counts.len(), 1, "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_comparison_has_a_row_per_method_the_first_named_on_top() {
     let place = experiment();
     let ended = place.run(&["compare", "runs/CartPole-v1/scheduled", "runs/CartPole-v1/kept <b>"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let lines: Vec<&str> = ended.stdout.lines().collect();
-    assert_eq!(lines[0], "CartPole-v1, return of the last 100 training episodes");
+    assert_eq!(lines[0], "CartPole-v1, return of the last 72 to 100 training episodes");
     assert!(
         lines[2].contains("P(better than first)") && lines[2].contains("Cohen's d"),
         "{ended:?}"
     );
-    assert!(lines[4].starts_with("runs/CartPole-v1/scheduled") && lines[5].starts_with("runs/CartPole-v1/kept <b>"));
+    assert!(
+        lines[4].starts_with("scheduled ") && lines[5].starts_with("kept <b> "),
+        "{ended:?}"
+    );
     assert!(ended.stderr.contains("1 run has not finished"), "{ended:?}");
 }
 

@@ -125,7 +125,7 @@ impl Group {
             _ => action,
         };
         let mut step = act(&mut *self.envs[i], action, &mut row)?;
-        if !step.reward.is_finite() {
+        if !(step.reward as f32).is_finite() {
             return Err(not_finite("the reward", step.reward));
         }
         let account = &mut self.accounts[i];
@@ -201,7 +201,8 @@ fn finite_observation(row: &[f32]) -> Result<(), EnvError> {
 
 #[cold]
 fn not_finite(what: &str, value: f64) -> EnvError {
-    EnvError::NotFinite(format!(
-        "{what} is {value}; the environment is broken there, so report the task, seed and actions"
-    ))
+    EnvError::NotFinite(match value.is_finite() {
+        true => format!("{what} is {value:?}, which is too large for 32 bits; choose smaller options of the task"),
+        false => format!("{what} is {value}; the environment is broken there, so report the task, seed and actions"),
+    })
 }

@@ -222,6 +222,30 @@ impl Normalizer {
         self.returns.clone_from(&other.returns);
     }
 
+    /// Starts from the statistics that were saved with a policy, as if they had been made of `count` rows: what is seen from now on
+    /// moves them the more, the smaller it is.
+    ///
+    /// ```
+    /// use epgt_envs::Normalizer;
+    /// let saved = Normalizer::frozen(true, &[4.0], &[1.0]);
+    /// let mut own = Normalizer::new(1, 1, true, true, 0.99);
+    /// own.start_from(&saved, 2.0, 3.0);
+    /// own.observe(&mut [8.0]);
+    /// assert_eq!((own.observation_mean()[0], own.return_variance()), (5.0, 2.0));
+    /// ```
+    pub fn start_from(&mut self, saved: &Self, return_variance: f64, count: f64) {
+        self.observations.clone_from(&saved.observations);
+        self.observations.count = count;
+        self.returns.variance[0] = return_variance;
+        self.returns.deviation[0] = (return_variance + EPSILON).sqrt();
+        self.returns.count = count;
+    }
+
+    /// Whether observations are normalised.
+    pub fn normalizes_observations(&self) -> bool {
+        self.normalize_observations
+    }
+
     /// Stops the statistics where they are, for evaluation.
     ///
     /// ```

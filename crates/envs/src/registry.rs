@@ -176,6 +176,9 @@ pub fn family(id: &str) -> &str {
     id.split_once("-v").map_or(id, |(name, _)| name)
 }
 
+/// The most bytes of an id; a module and a class have room in it.
+const LONGEST_ID: usize = 200;
+
 /// The task with this id; the error names the nearest one.
 ///
 /// The tasks `gym:ID` are those of a Python that has Gymnasium ([`gymnasium`]). What they observe and do is known once
@@ -187,6 +190,12 @@ pub fn family(id: &str) -> &str {
 /// assert_eq!(error.to_string(), "unknown task 'mountaincar-v0'; did you mean 'MountainCar-v0'?");
 /// ```
 pub fn find(id: &str) -> Result<&'static TaskSpec, EnvError> {
+    if id.len() > LONGEST_ID || id.chars().any(char::is_control) {
+        return Err(EnvError::UnknownTask(format!(
+            "unknown task '{}'; the id of a task has at most {LONGEST_ID} bytes, and none of them are control characters",
+            epgt_settings::clean_line(id, 40)
+        )));
+    }
     let own = || tasks().iter().find(|task| task.id == id);
     let found = gymnasium::find(id).or_else(|| atari::find(id)).or_else(own);
     found.ok_or_else(|| {

@@ -137,6 +137,7 @@ fn actions_arrive_as_the_environments_own_kind() {
     for (kind, action, arrived) in [
         ("binary", &[1.0, 0.0][..], [1.0, 0.0]),
         ("shifted", &[0.0], [-1.0, -1.0]),
+        ("shifted choices", &[2.0, 1.0], [7.0, -6.0]),
         // Clipped to the bounds, also where they are no 32-bit numbers.
         ("box", &[-3.0, 9.0], [-1.0, 0.7]),
     ] {
@@ -148,6 +149,33 @@ fn actions_arrive_as_the_environments_own_kind() {
         envs.reset(&mut rows.observations).unwrap();
         rows.step(&mut envs, action).unwrap();
         assert_eq!(rows.numbers()[11..13], arrived, "{kind}");
+    }
+}
+
+#[test]
+fn choices_are_named_as_the_environment_names_them() {
+    for (kind, expected) in [
+        ("shifted", &["choice -1", "choice 0", "choice 1", "choice 2"][..]),
+        (
+            "shifted choices",
+            &[
+                "number 0 is 5",
+                "number 0 is 6",
+                "number 0 is 7",
+                "number 1 is -7",
+                "number 1 is -6",
+            ],
+        ),
+        (
+            "binary",
+            &["number 0 is 0", "number 0 is 1", "number 1 is 0", "number 1 is 1"],
+        ),
+    ] {
+        let Some(task) = own("Everything", &[("actions", kind)]) else {
+            return;
+        };
+        let names: Vec<&str> = task.action.iter().map(|entry| entry.name).collect();
+        assert_eq!(names, expected);
     }
 }
 

@@ -86,6 +86,7 @@ class Everything(gymnasium.Env):
             "multi": spaces.MultiDiscrete([3, 2]),
             "binary": spaces.MultiBinary(2),
             "shifted": spaces.Discrete(4, start=-1),
+            "shifted choices": spaces.MultiDiscrete([3, 2], start=[5, -7]),
             "box": spaces.Box(np.array([[-1.0], [0.1]]), np.array([[1.0], [0.7]]), dtype=np.float64),
         }[actions]
 
@@ -106,6 +107,93 @@ class Everything(gymnasium.Env):
         assert self.action_space.contains(action), action
         self.steps += 1
         return self.observe(action), 0.25, False, self.steps >= 3, {}
+
+
+class Text:
+    """An exception's text of a kind that is hard to pass on."""
+
+    ODD = {
+        "surrogates": "a \udcff\ud800 b",
+        "nul": "a \0 b",
+        "escape": "a \x1b[2J\x1b]0;title\x07\r\n b\x9b31m\u202e",
+        "long": "a " + "b" * 10_000_000,
+        "wide": "a " + "\U0001f680" * 3_000_000,
+    }
+
+
+class Untold(Exception):
+    def __str__(self):
+        raise ValueError("no text")
+
+
+class Odd(gymnasium.Env):
+    """Returns, raises or prints in its second step or in its reset what a file says: the part in question, and then Python."""
+
+    observation_space = spaces.Box(-1.0, 1.0, (2,))
+    action_space = spaces.Discrete(2)
+
+    def __init__(self, file=None, space=None, spec=None, action=None):
+        self.part, self.value = open(file).read().split(" ", 1) if file else ("reward", "1.0")
+        self.steps = 0
+        if space:
+            self.observation_space = eval(space)
+        if action:
+            self.action_space = eval(action)
+        if spec:
+            self.spec = gymnasium.envs.registration.EnvSpec("Odd-v0", "tests.bridge_envs:Odd")
+            self.spec.__dict__.update(eval(spec))
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return eval(self.value) if self.part == "reset" else (np.zeros(2, np.float32), {})
+
+    def step(self, action):
+        self.steps += 1
+        parts = {"observation": np.zeros(2, np.float32), "reward": 1.0, "terminated": False, "truncated": False, "info": {}}
+        if self.steps == 2:
+            if self.part == "raise":
+                error = eval(self.value)
+                raise error if isinstance(error, Exception) else RuntimeError(error)
+            if self.part == "print":
+                os.write(1, eval(self.value))
+                os._exit(3)
+            if self.part == "step":
+                return eval(self.value)
+            parts[self.part] = eval(self.value)
+        return tuple(parts.values())
+
+
+class Fickle(gymnasium.Env):
+    """Has other spaces in every process."""
+
+    action_space = spaces.Discrete(2)
+
+    def __init__(self):
+        self.observation_space = spaces.Box(-1.0, 1.0, (1 + os.getpid() % 50_000,))
+
+
+class OddVector(gymnasium.vector.VectorEnv):
+    """A vector environment of which one part of a step is what the option says."""
+
+    metadata = {"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP}
+    single_observation_space = spaces.Box(-1.0, 1.0, (2,))
+    single_action_space = spaces.Discrete(2)
+
+    def __init__(self, num_envs, part="rewards", value="np.zeros(2)"):
+        self.num_envs, self.part, self.value = num_envs, part, value
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros((self.num_envs, 2), np.float32), {}
+
+    def step(self, actions):
+        n = self.num_envs
+        parts = {"observations": np.zeros((n, 2), np.float32), "rewards": np.zeros(n), "terminated": np.zeros(n, bool),
+                 "truncated": np.zeros(n, bool), "infos": {}}
+        parts[self.part] = eval(self.value)
+        return tuple(parts.values())
+
+    def close(self):
+        pass
 
 
 def cart_poles(num_envs, same_step=True):

@@ -15,6 +15,7 @@ enum Fault {
     ObservationOutOfBounds,
     ObservationNotANumber,
     InfiniteReward,
+    HugeReward,
     SeedIgnored,
     StateForgotten,
     ActionNotChecked,
@@ -61,6 +62,7 @@ impl Env for Broken {
                 Fault::ObservationOutOfBounds => observation[2] = 8.5,
                 Fault::ObservationNotANumber => observation[1] = f32::NAN,
                 Fault::InfiniteReward => step.reward = f64::NEG_INFINITY,
+                Fault::HugeReward => step.reward = 1e39,
                 Fault::SeedIgnored | Fault::StateForgotten | Fault::ActionNotChecked => (),
             }
         }
@@ -142,6 +144,13 @@ fn numbers_that_are_not_finite_are_traced_to_environment_and_step() {
     let error = error_of(&reward, [0.0; 2]);
     assert!(
         error.starts_with("environment 0, step 3: the reward is -inf"),
+        "{error}"
+    );
+    // Finite in 64 bits, and infinite in the 32 that are learned from.
+    let reward = task(|_| Ok(Box::new(Broken::new(Fault::HugeReward))));
+    let error = error_of(&reward, [0.0; 2]);
+    assert!(
+        error.starts_with("environment 0, step 3: the reward is 1e39, which is too large for 32 bits"),
         "{error}"
     );
 }

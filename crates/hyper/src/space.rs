@@ -2,6 +2,11 @@
 //!
 //! A hyper-action picks one value on every axis; |A| is the product of the axes' sizes.
 
+use epgt_settings::{number, quoted};
+
+/// The most values of one hyperparameter: they are laid out before it is known how many combinations there are.
+const MOST_VALUES: usize = 100_000;
+
 /// How the values of one hyperparameter are laid out.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grid {
@@ -47,27 +52,29 @@ impl Grid {
     /// ```
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
+        let shown = quoted(text);
         let number = |part: &str| {
             let value: f64 = part.trim().parse().map_err(|_| {
                 format!(
-                    "'{part}' in '{text}' is not a number; write paper:B, around:FACTOR:B, log:LOW..HIGH:B, \
-                     uniform:LOW..HIGH:B, or values such as 0:0.01:0.02"
+                    "'{}' in '{shown}' is not a number; write paper:B, around:FACTOR:B, log:LOW..HIGH:B, \
+                     uniform:LOW..HIGH:B, or values such as 0:0.01:0.02",
+                    quoted(part)
                 )
             })?;
             Ok::<f64, String>(value)
         };
-        let count = |part: &str| {
-            part.trim()
-                .parse::<usize>()
-                .map_err(|_| format!("the number of values in '{text}' must be a whole number"))
+        let count = |part: &str| match part.trim().parse::<usize>() {
+            Ok(count) if count <= MOST_VALUES => Ok(count),
+            Ok(_) => Err(format!("'{shown}' asks for more than {MOST_VALUES} values; use fewer")),
+            Err(_) => Err(format!("the number of values in '{shown}' must be a whole number")),
         };
         let range = |rest: &str| {
             let (bounds, b) = rest
                 .rsplit_once(':')
-                .ok_or_else(|| format!("'{text}' wants LOW..HIGH:B, such as 1e-4..5e-3:7"))?;
+                .ok_or_else(|| format!("'{shown}' wants LOW..HIGH:B, such as 1e-4..5e-3:7"))?;
             let (low, high) = bounds
                 .split_once("..")
-                .ok_or_else(|| format!("'{text}' wants LOW..HIGH:B, such as 1e-4..5e-3:7"))?;
+                .ok_or_else(|| format!("'{shown}' wants LOW..HIGH:B, such as 1e-4..5e-3:7"))?;
             Ok::<_, String>((number(low)?, number(high)?, count(b)?))
         };
         if let Some(rest) = text.strip_prefix("paper:") {
@@ -75,7 +82,7 @@ impl Grid {
         } else if let Some(rest) = text.strip_prefix("around:") {
             let (factor, b) = rest
                 .split_once(':')
-                .ok_or_else(|| format!("'{text}' wants FACTOR:B, such as 8:7"))?;
+                .ok_or_else(|| format!("'{shown}' wants FACTOR:B, such as 8:7"))?;
             Ok(Self::Around {
                 factor: number(factor)?,
                 count: count(b)?,
@@ -88,23 +95,36 @@ impl Grid {
             Ok(Self::Uniform { low, high, count })
         } else {
             let values = text.split(':').map(number).collect::<Result<Vec<_>, _>>()?;
-            Ok(Self::List(values))
+            match values.len() <= MOST_VALUES {
+                true => Ok(Self::List(values)),
+                false => Err(format!("'{shown}' lists more than {MOST_VALUES} values; use fewer")),
+            }
         }
     }
 
     /// The grid's values in ascending order, or why there are none.
     fn values(&self, default: f64, rate: bool) -> Result<Vec<f64>, String> {
+        let in_order = |low: f64, high: f64, count: usize| {
+            let range = format!("{}..{}", number(low), number(high));
+            if !(low.is_finite() && high.is_finite()) {
+                return Err(format!("the range {range} must run between two numbers"));
+            }
+            if low > high {
+                let turned = format!("{}..{}", number(high), number(low));
+                return Err(format!("the range {range} is reversed; write {turned}"));
+            }
+            if low == high || count < 2 {
+                return Err(format!(
+                    "{count} values cannot span {range}; use at least 2 between two different numbers"
+                ));
+            }
+            Ok(())
+        };
         let spaced = |low: f64, high: f64, count: usize| {
-            if !(low < high && high.is_finite()) {
-                return Err(format!("the range {low}..{high} must run from low to high"));
-            }
-            if count < 2 {
-                return Err(format!("{count} values cannot span {low}..{high}; use at least 2"));
-            }
             let step = (high - low) / (count - 1) as f64;
             let mut values: Vec<f64> = (0..count).map(|i| low + step * i as f64).collect();
             values[count - 1] = high;
-            Ok(values)
+            values
         };
         let must_be_odd = |count: usize| match count % 2 {
             1 => Ok(()),
@@ -129,8 +149,10 @@ impl Grid {
                 must_be_odd(*count)?;
                 if *count < 3 || !(*factor > 1.0 && factor.is_finite()) || default <= 0.0 {
                     return Err(format!(
-                        "{count} values around {default} by a factor of {factor} leave nothing to choose; use a factor \
-                         above 1, 3 or more values and a default above 0"
+                        "{count} values around {} by a factor of {} leave nothing to choose; use a factor above 1, 3 or more \
+                         values and a default above 0",
+                        number(default),
+                        number(*factor)
                     ));
                 }
                 let half = (count / 2) as f64;
@@ -141,15 +163,22 @@ impl Grid {
                 if rate {
                     must_be_odd(*count)?;
                 }
+                in_order(*low, *high, *count)?;
                 if *low <= 0.0 {
-                    return Err(format!("a logarithmic range must start above 0, not at {low}"));
+                    return Err(format!(
+                        "a logarithmic range must start above 0, not at {}",
+                        number(*low)
+                    ));
                 }
                 if !(*low..=*high).contains(&default) {
                     return Err(format!(
-                        "the default {default} lies outside {low}..{high}; widen the range or change the default"
+                        "the default {} lies outside {}..{}; widen the range or change the default",
+                        number(default),
+                        number(*low),
+                        number(*high)
                     ));
                 }
-                let mut values: Vec<f64> = spaced(low.ln(), high.ln(), *count)?.into_iter().map(f64::exp).collect();
+                let mut values: Vec<f64> = spaced(low.ln(), high.ln(), *count).into_iter().map(f64::exp).collect();
                 values[0] = *low;
                 values[count - 1] = *high;
                 let nearest = nearest_index(&values, default, f64::ln);
@@ -160,7 +189,8 @@ impl Grid {
                 if rate {
                     must_be_odd(*count)?;
                 }
-                spaced(*low, *high, *count)
+                in_order(*low, *high, *count)?;
+                Ok(spaced(*low, *high, *count))
             }
             Self::List(values) => {
                 let mut values = values.clone();
@@ -209,6 +239,13 @@ impl Axis {
             .map_err(|reason| format!("cannot schedule {name}: {reason}"))?;
         if let Some(bad) = values.iter().find(|value| !value.is_finite()) {
             return Err(format!("cannot schedule {name}: {bad} is not a usable value"));
+        }
+        // A range so narrow that floating point cannot tell its numbers apart. Multiples of a default of 0 are all 0.
+        let is_multiples = matches!(grid, Grid::Paper(_));
+        if !is_multiples && values.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return Err(format!(
+                "cannot schedule {name}: some of its values are the same number; use fewer or spread them further"
+            ));
         }
         Ok(Self {
             name: name.to_string(),
@@ -336,8 +373,13 @@ mod tests {
         assert!(refuse("around:1:5", 7e-4).contains("factor"));
         assert!(refuse("log:1e-3..5e-3:7", 7e-4).contains("outside"));
         assert!(refuse("log:0..5e-3:7", 7e-4).contains("above 0"));
-        assert!(refuse("log:5e-3..1e-4:7", 7e-4).contains("outside"));
-        assert!(refuse("uniform:2..1:3", 1.5).contains("low to high"));
+        assert!(refuse("log:5e-3..1e-4:7", 7e-4).contains("the range 0.005..0.0001 is reversed; write 0.0001..0.005"));
+        assert!(refuse("uniform:2..1:3", 1.5).contains("reversed"));
+        assert!(refuse("uniform:1..1:3", 1.0).contains("cannot span 1..1"));
+        assert!(refuse("uniform:1..inf:3", 1.5).contains("two numbers"));
+        assert!(refuse("uniform:1..1.0000000000000002:5", 1.0).contains("the same number"));
+        assert!(refuse("uniform:0..1:1000000001", 0.5).contains("more than 100000 values"));
+        assert!(refuse("around:1e400:5", 7e-4).contains("factor of inf"));
         assert!(refuse("0.1:0.1", 0.1).contains("twice"));
         assert!(refuse("fast", 0.1).contains("not a number"));
         assert!(refuse("paper:x", 0.1).contains("whole number"));

@@ -4,6 +4,12 @@
 //! A method lists the fields of its settings that can be scheduled once, with [`schedulable!`]; afterwards they are read and
 //! set by their index in that list, so that the hot path looks up no names. What is common to the methods is described here.
 
+use epgt_settings::number;
+
+/// Networks are computed in single precision: beyond these a number is infinite there, or 0.
+const LARGEST: f64 = 1e38;
+const SMALLEST: f64 = 1e-37;
+
 /// How the values of a hyperparameter are spread over its search range (paper, appendix A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -40,7 +46,7 @@ pub struct Hyperparameter {
     pub effect: Effect,
     /// The smallest valid value.
     pub low: f64,
-    /// The largest valid value; may be infinite, which itself is not valid.
+    /// The largest valid value.
     pub high: f64,
     /// Values to try, as `--tune` takes them: the paper's where an experiment of it tunes this one.
     pub grid: &'static str,
@@ -57,7 +63,7 @@ impl Hyperparameter {
         kind: Kind::Other,
         effect: Effect::Update,
         low: 0.0,
-        high: f64::INFINITY,
+        high: LARGEST,
         grid: "",
         from_paper: false,
     };
@@ -77,16 +83,23 @@ impl Hyperparameter {
     /// ```
     pub fn validate(&self, value: f64) -> Result<(), String> {
         let whole = self.kind != Kind::Whole || value.fract() == 0.0;
-        if value.is_finite() && (self.low..=self.high).contains(&value) && whole {
+        let is_told_from_zero = value == 0.0 || value.abs() >= SMALLEST;
+        if (self.low..=self.high).contains(&value) && whole && is_told_from_zero {
             return Ok(());
         }
-        let Self { name, low, high, .. } = self;
-        let what = if self.kind == Kind::Whole { "whole" } else { "finite" };
-        Err(if high.is_finite() {
-            format!("{name} = {value} cannot be used: a number from {low} to {high} is wanted")
-        } else {
-            format!("{name} = {value} cannot be used: a {what} number of at least {low} is wanted")
-        })
+        let (name, low, high) = (self.name, number(self.low), number(self.high));
+        let wants = match (is_told_from_zero, self.kind == Kind::Whole, self.high < LARGEST) {
+            (false, ..) => format!(
+                "in single precision it is 0; 0 or a number of at least {} is wanted",
+                number(SMALLEST)
+            ),
+            (true, true, true) => format!("a whole number from {low} to {high} is wanted"),
+            (true, true, false) => format!("a whole number of at least {low} is wanted"),
+            (true, false, true) => format!("a number from {low} to {high} is wanted"),
+            (true, false, false) if value > self.high => format!("a number of at most {high} is wanted"),
+            (true, false, false) => format!("a finite number of at least {low} is wanted"),
+        };
+        Err(format!("{name} = {} cannot be used: {wants}", number(value)))
     }
 }
 

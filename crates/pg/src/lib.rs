@@ -55,7 +55,7 @@ pub use hoof::{Hoof, HoofSettings, weighted_importance};
 pub use hyperparameter::{Effect, Hyperparameter, Kind, Schedulable};
 pub use meta_gradient::{MetaGradient, MetaGradientSettings, MetaState};
 pub use method::{Algorithm, Method, MethodSettings, SavedMethod};
-pub use policy_settings::{HiddenActivation, PolicySettings};
+pub use policy_settings::{HiddenActivation, NetworkSize, PolicySettings};
 pub use ppo::{Ppo, PpoSettings};
 pub use rollout::Rollout;
 pub use rule::{Rule, RuleSettings, SavedRule, Tuned};

@@ -102,6 +102,24 @@ impl MethodSettings {
         }
     }
 
+    /// The same with another value of what can be scheduled, by its index in [`Schedulable::hyperparameters`].
+    ///
+    /// ```
+    /// use epgt_pg::{Algorithm, MethodSettings};
+    /// let settings = MethodSettings::of(Algorithm::A2c);
+    /// let gamma = settings.schedulable().index("gamma")?;
+    /// assert_eq!(settings.with(gamma, 0.5).gamma(), 0.5);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn with(mut self, index: usize, value: f64) -> Self {
+        match &mut self {
+            Self::A2c(settings) => settings.set(index, value),
+            Self::Ppo(settings) => settings.set(index, value),
+            Self::Acktr(settings) => settings.set(index, value),
+        }
+        self
+    }
+
     /// Steps T of every environment in a rollout.
     pub fn n_steps(&self) -> usize {
         match self {

@@ -62,6 +62,9 @@ epgt_settings::settings! {
     }
 }
 
+/// The most layers of a network; nothing learns through more, and each takes memory of its own.
+const MOST_LAYERS: usize = 100;
+
 impl PolicySettings {
     /// Refuses what no network can be built from, in one sentence.
     ///
@@ -87,6 +90,20 @@ impl PolicySettings {
             if sizes.is_empty() || sizes.contains(&0) {
                 return Err(format!(
                     "{name} cannot be used: numbers of at least 1 are wanted, such as [8, 4, 3]"
+                ));
+            }
+        }
+        let layers = [
+            ("hidden", &self.hidden),
+            ("value_hidden", self.value_widths()),
+            ("conv_channels", &self.conv_channels),
+            ("image_hidden", &self.image_hidden),
+        ];
+        for (name, sizes) in layers {
+            if sizes.len() > MOST_LAYERS {
+                return Err(format!(
+                    "{name} lists {} layers, more than the {MOST_LAYERS} that are accepted; use fewer",
+                    sizes.len()
                 ));
             }
         }
@@ -168,50 +185,75 @@ impl PolicySettings {
         self.value_hidden.as_ref().unwrap_or(&self.hidden)
     }
 
-    /// How many weights the networks will have, and how many rows their tensors (a bias is one), for observations of a
-    /// shape and so many outputs of the policy. In floating point, because it is asked of settings that may be absurd.
+    /// How large the networks will be, for observations of a shape and so many outputs of the policy.
     ///
     /// ```
     /// use epgt_pg::PolicySettings;
     /// let settings = PolicySettings { hidden: vec![8], ..Default::default() };
-    /// assert_eq!(settings.size(4, 2), (40.0 + 18.0 + 40.0 + 9.0, 9.0 + 3.0 + 9.0 + 2.0));
-    /// let shared = PolicySettings { shared: true, ..settings };
-    /// assert_eq!(shared.size(4, 2), (40.0 + 18.0 + 9.0, 9.0 + 3.0 + 2.0));
+    /// let size = settings.size(4, 2);
+    /// assert_eq!((size.weights, size.rows), (40.0 + 18.0 + 40.0 + 9.0, 9.0 + 3.0 + 9.0 + 2.0));
+    /// let size = PolicySettings { shared: true, ..settings }.size(4, 2);
+    /// assert_eq!((size.weights, size.rows), (40.0 + 18.0 + 9.0, 9.0 + 3.0 + 2.0));
     /// ```
-    pub fn size(&self, observation: impl Into<RowShape>, outputs: usize) -> (f64, f64) {
+    pub fn size(&self, observation: impl Into<RowShape>, outputs: usize) -> NetworkSize {
         let observation = observation.into();
-        let (mut weights, mut rows) = (0.0, 0.0);
-        let mut network = |hidden: &[usize], mut inputs: f64, outputs: &[usize]| {
-            for &width in hidden.iter().chain(outputs) {
-                weights += width as f64 * (inputs + 1.0);
-                rows += width as f64 + 1.0;
-                inputs = width as f64;
-            }
-            inputs
-        };
+        let mut size = NetworkSize::default();
         if let RowShape::Image([channels, height, width]) = observation {
             let (mut inputs, convs) = (channels, self.convs());
+            let mut pixels = (height, width);
             for conv in &convs {
                 let patch = inputs as f64 * (conv.kernel as f64).powi(2);
-                network(&[], patch, &[conv.outputs]);
+                pixels = Cnn::positions(pixels, std::slice::from_ref(conv)).unwrap_or((1, 1));
+                size.add_layer(patch, conv.outputs, (pixels.0 * pixels.1) as f64);
                 inputs = conv.outputs;
             }
-            let (down, across) = Cnn::positions((height, width), &convs).unwrap_or((1, 1));
-            let features = network(&self.image_hidden, (down * across) as f64 * inputs as f64, &[]);
-            network(&[], features, &[outputs]);
-            network(&[], features, &[1]);
-            return (weights, rows);
+            let features = (pixels.0 * pixels.1) as f64 * inputs as f64;
+            let features = size.add_layers(&self.image_hidden, features);
+            size.add_layers(&[outputs], features);
+            size.add_layers(&[1], features);
+            return size;
         }
         let observation = observation.size() as f64;
-        if self.shared {
-            let features = network(&self.hidden, observation, &[]);
-            network(&[], features, &[outputs]);
-            network(&[], features, &[1]);
-        } else {
-            network(&self.hidden, observation, &[outputs]);
-            network(self.value_widths(), observation, &[1]);
+        let features = size.add_layers(&self.hidden, observation);
+        size.add_layers(&[outputs], features);
+        let features = match self.shared {
+            true => features,
+            false => size.add_layers(self.value_widths(), observation),
+        };
+        size.add_layers(&[1], features);
+        size
+    }
+}
+
+/// How large networks will be, in floating point, because it is asked of settings that may be absurd.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct NetworkSize {
+    /// Weights and biases.
+    pub weights: f64,
+    /// Rows of all tensors; a bias is one.
+    pub rows: f64,
+    /// Numbers that the layers put out for one observation.
+    pub activations: f64,
+    /// Numbers of K-FAC's factors: for each layer a square matrix of its inputs and one of its outputs.
+    pub factors: f64,
+}
+
+impl NetworkSize {
+    fn add_layer(&mut self, inputs: f64, outputs: usize, positions: f64) {
+        let outputs = outputs as f64;
+        self.weights += outputs * (inputs + 1.0);
+        self.rows += outputs + 1.0;
+        self.activations += outputs * positions;
+        self.factors += (inputs + 1.0).powi(2) + outputs.powi(2);
+    }
+
+    /// Adds layers of these widths; returns how many numbers the last puts out.
+    fn add_layers(&mut self, widths: &[usize], mut inputs: f64) -> f64 {
+        for &width in widths {
+            self.add_layer(inputs, width, 1.0);
+            inputs = width as f64;
         }
-        (weights, rows)
+        inputs
     }
 }
 

@@ -122,6 +122,7 @@ schedulable!(PpoSettings {
         kind: Kind::Whole,
         effect: Effect::Rollout,
         low: 1.0,
+        high: 10_000.0,
         grid: "5:10:20",
         ..Hyperparameter::BLANK
     },

@@ -93,7 +93,7 @@ fn the_networks_of_an_image_share_their_convolutions() {
         .flat_map(|name| [format!("{name}.weight"), format!("{name}.bias")]);
     assert_eq!(names, expected.collect::<Vec<_>>());
     let total: usize = agent.params.tensors().map(|tensor| tensor.data.len()).sum();
-    assert_eq!(small().size(shape, 3).0, total as f64);
+    assert_eq!(small().size(shape, 3).weights, total as f64);
 
     // The same trunk alone gives the same features.
     let (mut params, mut rng) = (Parameters::new(), Pcg64::from_seed(3));

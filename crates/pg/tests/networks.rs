@@ -172,8 +172,9 @@ fn shared_layers_are_named_trunk_and_come_first() {
         .collect();
     assert_eq!(weights, [28, 35, 10, 5]);
     let rows: usize = shapes.iter().map(|shape| shape.1).sum();
+    let size = settings.size(4, 2);
     assert_eq!(
-        settings.size(4, 2),
+        (size.weights, size.rows),
         ((agent.params.len() - 2) as f64, (rows - 1) as f64)
     );
 }

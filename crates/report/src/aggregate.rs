@@ -2,11 +2,11 @@
 //!
 //! Scores come as one list per task, in the same order of tasks for every method; lists may have different lengths. Intervals are
 //! stratified bootstrap intervals: every resample draws the seeds of each task anew from that task's own scores, so that no
-//! resample is easier or harder than the suite. Scores of different tasks are only comparable after [`normalised`].
+//! resample is easier or harder than the suite; they are unknown where a task has fewer than [`LEAST_SCORES`] scores. Scores of different tasks are only comparable after [`normalised`].
 
 use epgt_rng::Pcg64;
 
-use crate::statistics::{Interval, interquartile_mean, mean, median, percentile, sorted};
+use crate::statistics::{Interval, LEAST_SCORES, interquartile_mean, mean, median, middle};
 
 /// The mean over tasks of the mean score.
 ///
@@ -76,23 +76,29 @@ pub fn stratified_interval(
     seed: u64,
     statistic: impl Fn(&[Vec<f64>]) -> f64,
 ) -> Interval {
+    if !are_enough(tasks) {
+        return Interval::UNKNOWN;
+    }
     let mut rng = Pcg64::from_seed(seed);
     let mut drawn = tasks.to_vec();
     let draw = |_| {
         redraw(tasks, &mut drawn, &mut rng);
         statistic(&drawn)
     };
-    interval(&(0..resamples).map(draw).collect::<Vec<f64>>())
+    middle(&(0..resamples).map(draw).collect::<Vec<f64>>())
 }
 
 /// The 95% stratified bootstrap interval of [`probability_of_improvement`]; both methods are resampled, independently.
 ///
 /// ```
 /// use epgt_report::aggregate::improvement_interval;
-/// let interval = improvement_interval(&[vec![5.0, 6.0, 7.0]], &[vec![1.0, 2.0]], 100, 0);
+/// let interval = improvement_interval(&[vec![5.0, 6.0, 7.0]], &[vec![1.0, 2.0, 3.0]], 100, 0);
 /// assert_eq!((interval.low, interval.high), (1.0, 1.0));
 /// ```
 pub fn improvement_interval(a: &[Vec<f64>], b: &[Vec<f64>], resamples: usize, seed: u64) -> Interval {
+    if !are_enough(a) || !are_enough(b) {
+        return Interval::UNKNOWN;
+    }
     let mut rng = Pcg64::from_seed(seed);
     let (mut drawn_a, mut drawn_b) = (a.to_vec(), b.to_vec());
     let draw = |_| {
@@ -100,7 +106,7 @@ pub fn improvement_interval(a: &[Vec<f64>], b: &[Vec<f64>], resamples: usize, se
         redraw(b, &mut drawn_b, &mut rng);
         probability_of_improvement(&drawn_a, &drawn_b)
     };
-    interval(&(0..resamples).map(draw).collect::<Vec<f64>>())
+    middle(&(0..resamples).map(draw).collect::<Vec<f64>>())
 }
 
 /// The performance profile: for each threshold the share of all runs of all tasks that score above it.
@@ -127,6 +133,9 @@ pub fn performance_profile(tasks: &[Vec<f64>], thresholds: &[f64]) -> Vec<f64> {
 /// assert!(band[1].low < 0.5 && band[1].high > 0.5);
 /// ```
 pub fn profile_intervals(tasks: &[Vec<f64>], thresholds: &[f64], resamples: usize, seed: u64) -> Vec<Interval> {
+    if !are_enough(tasks) {
+        return vec![Interval::UNKNOWN; thresholds.len()];
+    }
     let mut rng = Pcg64::from_seed(seed);
     let mut drawn = tasks.to_vec();
     let mut shares = vec![Vec::with_capacity(resamples); thresholds.len()];
@@ -135,7 +144,7 @@ pub fn profile_intervals(tasks: &[Vec<f64>], thresholds: &[f64], resamples: usiz
         let profile = performance_profile(&drawn, thresholds);
         shares.iter_mut().zip(profile).for_each(|(all, share)| all.push(share));
     }
-    shares.iter().map(|all| interval(all)).collect()
+    shares.iter().map(|all| middle(all)).collect()
 }
 
 /// The scores of several methods, `methods[m][task][seed]`, on one scale per task: 0 is the worst run of any method, 1 the best.
@@ -173,12 +182,9 @@ fn redraw(tasks: &[Vec<f64>], drawn: &mut [Vec<f64>], rng: &mut Pcg64) {
     }
 }
 
-fn interval(values: &[f64]) -> Interval {
-    let values = sorted(values);
-    Interval {
-        low: percentile(&values, 0.025),
-        high: percentile(&values, 0.975),
-    }
+/// Whether every task has the scores that an interval takes.
+fn are_enough(tasks: &[Vec<f64>]) -> bool {
+    tasks.iter().all(|scores| scores.len() >= LEAST_SCORES)
 }
 
 #[cfg(test)]
@@ -187,7 +193,7 @@ mod tests {
 
     #[test]
     fn resamples_stay_within_their_task() {
-        let tasks = [vec![1.0, 1.0], vec![5.0; 3]];
+        let tasks = [vec![1.0; 4], vec![5.0; 3]];
         let interval = stratified_interval(&tasks, 50, 3, aggregate_mean);
         assert_eq!((interval.low, interval.high), (3.0, 3.0));
     }
@@ -206,8 +212,20 @@ mod tests {
         assert!(probability_of_improvement(&[vec![]], &[vec![1.0]]).is_nan());
         assert!(probability_of_improvement(&[vec![f64::NAN]], &[vec![1.0]]).is_nan());
         assert!(performance_profile(&[], &[0.0])[0].is_nan());
-        let interval = stratified_interval(&[vec![1.0, f64::NAN]], 50, 0, aggregate_mean);
+        let interval = stratified_interval(&[vec![1.0, f64::NAN, 2.0]], 50, 0, aggregate_mean);
         assert!(interval.low.is_nan());
+    }
+
+    #[test]
+    fn a_task_with_fewer_than_three_scores_leaves_no_interval() {
+        let (few, enough) = (
+            [vec![1.0, 2.0, 3.0], vec![4.0, 5.0]],
+            [vec![1.0, 2.0, 3.0], vec![4.0; 3]],
+        );
+        assert!(!stratified_interval(&few, 50, 0, aggregate_iqm).is_known());
+        assert!(!improvement_interval(&few, &enough, 50, 0).is_known());
+        assert!(!profile_intervals(&few, &[2.0], 50, 0)[0].is_known());
+        assert!(stratified_interval(&enough, 50, 0, aggregate_iqm).is_known());
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Curves over training: one run's values at its own steps, and what several runs say together.
 
-use crate::statistics::{Interval, bootstrap_interval, mean};
+use epgt_rng::Pcg64;
+
+use crate::statistics::{Interval, LEAST_SCORES, mean, middle};
 
 /// The values of one run against its steps, which ascend; a missing value is NaN.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -84,14 +86,15 @@ pub struct Band {
     pub steps: Vec<f64>,
     /// The mean over runs; NaN where fewer than half of them have a value.
     pub mean: Vec<f64>,
-    /// The 95% bootstrap interval of the mean.
+    /// The 95% bootstrap interval of the mean; unknown where fewer than three of them have a value.
     pub intervals: Vec<Interval>,
 }
 
-/// Resamples of the interval at each point of a band: it is looked at, not quoted.
+/// Resamples of a band: it is looked at, not quoted.
 const RESAMPLES: usize = 1000;
 
-/// The mean of curves and its interval at `points` steps from the first to the last of any run.
+/// The mean of curves and its interval at `points` steps from the first to the last of any run. Runs are resampled once for the
+/// whole band, each with all of its curve, so that the band is as smooth as the curves are.
 ///
 /// ```
 /// use epgt_report::curve::{Curve, band};
@@ -116,21 +119,38 @@ pub fn band(curves: &[Curve], points: usize) -> Band {
         steps,
         ..Band::default()
     };
-    let mut here = Vec::with_capacity(rows.len());
+    let draws = draws(rows.len());
     for index in 0..band.steps.len() {
-        here.clear();
-        here.extend(rows.iter().map(|row| row[index]).filter(|value| value.is_finite()));
-        let enough = 2 * here.len() >= rows.len() && !here.is_empty();
-        band.mean.push(if enough { mean(&here) } else { f64::NAN });
-        band.intervals.push(match enough {
-            true => bootstrap_interval(&here, RESAMPLES, index as u64),
-            false => Interval {
-                low: f64::NAN,
-                high: f64::NAN,
-            },
+        let here: Vec<f64> = rows.iter().map(|row| row[index]).collect();
+        let known: Vec<f64> = here.iter().copied().filter(|value| value.is_finite()).collect();
+        let enough = 2 * known.len() >= rows.len() && !known.is_empty();
+        band.mean.push(if enough { mean(&known) } else { f64::NAN });
+        band.intervals.push(match enough && known.len() >= LEAST_SCORES {
+            true => resampled(&here, &draws),
+            false => Interval::UNKNOWN,
         });
     }
     band
+}
+
+/// The runs of each resample, as many as there are.
+fn draws(runs: usize) -> Vec<Vec<usize>> {
+    let mut rng = Pcg64::from_seed(0);
+    let mut draw = || (0..runs).map(|_| rng.below(runs as u64) as usize).collect();
+    (0..RESAMPLES).map(|_| draw()).collect()
+}
+
+/// The interval of the mean of what the runs have at one step; a resample leaves out runs that have nothing there.
+fn resampled(here: &[f64], draws: &[Vec<usize>]) -> Interval {
+    let mean_of = |draw: &Vec<usize>| {
+        let (mut sum, mut count) = (0.0, 0);
+        for value in draw.iter().map(|&run| here[run]).filter(|value| value.is_finite()) {
+            sum += value;
+            count += 1;
+        }
+        (count > 0).then(|| sum / f64::from(count))
+    };
+    middle(&draws.iter().filter_map(mean_of).collect::<Vec<f64>>())
 }
 
 #[cfg(test)]
@@ -145,6 +165,35 @@ mod tests {
         };
         assert_eq!(curve.area(), Some(3.0));
         assert_eq!(Curve::default().area(), None);
+    }
+
+    #[test]
+    fn a_band_is_as_smooth_as_its_curves() {
+        // Straight lines of different slopes: any resample's mean is a straight line too, and so are the band's ends wherever
+        // the same resamples stay at the ends, which they do where all lines fan out from one point.
+        let line = |slope: f64| Curve {
+            steps: vec![0.0, 100.0],
+            values: vec![0.0, 100.0 * slope],
+        };
+        let fan = band(&[line(0.1), line(0.5), line(0.7), line(2.0), line(2.5)], 51);
+        for (step, interval) in fan.steps.iter().zip(&fan.intervals).skip(1) {
+            let (low, high) = (interval.low / step, interval.high / step);
+            let last = fan.intervals[50];
+            assert!((low - last.low / 100.0).abs() < 1e-12 && (high - last.high / 100.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_band_of_one_or_two_runs_has_a_mean_and_no_interval() {
+        let curve = |value: f64| Curve {
+            steps: vec![0.0, 1.0],
+            values: vec![value; 2],
+        };
+        let two = band(&[curve(1.0), curve(3.0)], 2);
+        assert_eq!(two.mean, [2.0, 2.0]);
+        assert!(two.intervals.iter().all(|interval| !interval.is_known()));
+        let three = band(&[curve(1.0), curve(3.0), curve(5.0)], 2);
+        assert!(three.intervals.iter().all(Interval::is_known));
     }
 
     #[test]

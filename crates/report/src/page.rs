@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use crate::chart::{Drawing, svg};
+use crate::text::html;
 use crate::text_table::TextTable;
 
 /// A page that is being written.
@@ -20,7 +21,8 @@ use crate::text_table::TextTable;
 #[derive(Clone, Debug)]
 pub struct Page {
     title: String,
-    contents: Vec<String>,
+    /// Headings and their names within the page.
+    contents: Vec<(String, String)>,
     body: String,
 }
 
@@ -36,8 +38,12 @@ impl Page {
 
     /// Begins a part, listed at the top of the page.
     pub fn heading(&mut self, text: &str) -> &mut Self {
-        self.contents.push(text.to_string());
-        let _ = writeln!(self.body, "<h2 id=\"{}\">{}</h2>", anchor(text), svg::escape(text));
+        let mut name = anchor(text);
+        while self.contents.iter().any(|(_, other)| *other == name) {
+            name.push('-');
+        }
+        let _ = writeln!(self.body, "<h2 id=\"{name}\">{}</h2>", html(text));
+        self.contents.push((text.to_string(), name));
         self
     }
 
@@ -62,7 +68,7 @@ impl Page {
     }
 
     fn element(&mut self, name: &str, attributes: &str, text: &str) -> &mut Self {
-        let _ = writeln!(self.body, "<{name}{attributes}>{}</{name}>", svg::escape(text));
+        let _ = writeln!(self.body, "<{name}{attributes}>{}</{name}>", html(text));
         self
     }
 
@@ -88,7 +94,7 @@ impl Page {
 
     /// Begins what is only shown when it is asked for.
     pub fn fold(&mut self, summary: &str) -> &mut Self {
-        let _ = writeln!(self.body, "<details><summary>{}</summary>", svg::escape(summary));
+        let _ = writeln!(self.body, "<details><summary>{}</summary>", html(summary));
         self
     }
 
@@ -105,8 +111,8 @@ impl Page {
 
     /// The file.
     pub fn finish(&self) -> String {
-        let title = svg::escape(&self.title);
-        let link = |text: &String| format!("<a href=\"#{}\">{}</a>", anchor(text), svg::escape(text));
+        let title = html(&self.title);
+        let link = |(text, name): &(String, String)| format!("<a href=\"#{name}\">{}</a>", html(text));
         let links: Vec<String> = self.contents.iter().map(link).collect();
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -162,6 +168,13 @@ pre{overflow-x:auto;font-size:.8rem;padding:.8rem;border:1px solid var(--grid);b
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn two_headings_never_share_a_name() {
+        let mut page = Page::new("t");
+        let html = page.heading("a b").heading("a-b").finish();
+        assert!(html.contains("id=\"a-b\"") && html.contains("id=\"a-b-\"") && html.contains("href=\"#a-b-\""));
+    }
 
     #[test]
     fn a_page_refers_to_nothing_outside_and_no_text_breaks_it() {

@@ -12,6 +12,9 @@ use epgt_rng::Pcg64;
 /// wander by about 1% of its width from seed to seed.
 pub const RESAMPLES: usize = 10_000;
 
+/// Fewer scores than these have no interval and no effect size: what they say of the next run is too little to be a number.
+pub const LEAST_SCORES: usize = 3;
+
 /// The arithmetic mean.
 ///
 /// ```
@@ -59,11 +62,13 @@ pub fn interquartile_mean(values: &[f64]) -> f64 {
 
 /// A range that holds the unknown quantity with some confidence.
 ///
-/// Formatted as `[low, high]`, with the precision that the format asks for.
+/// Formatted as `[low, high]`, with the precision that the format asks for; one that is not known is a dash.
 ///
 /// ```
-/// let interval = epgt_report::statistics::Interval { low: 1.25, high: 3.0 };
+/// use epgt_report::statistics::Interval;
+/// let interval = Interval { low: 1.25, high: 3.0 };
 /// assert_eq!(format!("{interval:.1}"), "[1.2, 3.0]");
+/// assert_eq!(format!("{:.1}", Interval::UNKNOWN), "-");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
@@ -73,8 +78,30 @@ pub struct Interval {
     pub high: f64,
 }
 
+impl Interval {
+    /// The interval of what is not known: both ends are NaN.
+    pub const UNKNOWN: Self = Self {
+        low: f64::NAN,
+        high: f64::NAN,
+    };
+
+    /// Whether it has both ends.
+    ///
+    /// ```
+    /// use epgt_report::statistics::{Interval, bootstrap_interval};
+    /// assert!(!Interval::UNKNOWN.is_known() && !bootstrap_interval(&[1.0, 2.0], 100, 0).is_known());
+    /// assert!(bootstrap_interval(&[1.0, 2.0, 3.0], 100, 0).is_known());
+    /// ```
+    pub fn is_known(&self) -> bool {
+        self.low.is_finite() && self.high.is_finite()
+    }
+}
+
 impl fmt::Display for Interval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.is_known() {
+            return f.write_str("-");
+        }
         f.write_str("[")?;
         fmt::Display::fmt(&self.low, f)?;
         f.write_str(", ")?;
@@ -84,7 +111,7 @@ impl fmt::Display for Interval {
 }
 
 /// The 95% percentile bootstrap interval of the mean: the 2.5th and 97.5th percentiles of the means of `resamples` samples
-/// drawn from the values with replacement. The same seed gives the same interval.
+/// drawn from the values with replacement. The same seed gives the same interval; fewer than [`LEAST_SCORES`] values have none.
 ///
 /// ```
 /// use epgt_report::statistics::{RESAMPLES, bootstrap_interval};
@@ -92,37 +119,44 @@ impl fmt::Display for Interval {
 /// assert!(interval.low > 1.0 && interval.low < 3.0 && interval.high > 3.0 && interval.high < 5.0);
 /// ```
 pub fn bootstrap_interval(values: &[f64], resamples: usize, seed: u64) -> Interval {
-    let mut means = Vec::new();
-    if !values.is_empty() {
-        let mut rng = Pcg64::from_seed(seed);
-        let n = values.len();
-        let draw_mean = |_| {
-            let sum: f64 = (0..n).map(|_| values[rng.below(n as u64) as usize]).sum();
-            sum / n as f64
-        };
-        means.extend((0..resamples).map(draw_mean));
-        means = sorted(&means);
+    let n = values.len();
+    if n < LEAST_SCORES {
+        return Interval::UNKNOWN;
     }
+    let mut rng = Pcg64::from_seed(seed);
+    let draw_mean = |_| {
+        let sum: f64 = (0..n).map(|_| values[rng.below(n as u64) as usize]).sum();
+        sum / n as f64
+    };
+    middle(&(0..resamples).map(draw_mean).collect::<Vec<f64>>())
+}
+
+/// The 2.5th and 97.5th percentiles of what resamples came to.
+pub(crate) fn middle(resampled: &[f64]) -> Interval {
+    let resampled = sorted(resampled);
     Interval {
-        low: percentile(&means, 0.025),
-        high: percentile(&means, 0.975),
+        low: percentile(&resampled, 0.025),
+        high: percentile(&resampled, 0.975),
     }
 }
 
 /// Cohen's d: by how many pooled standard deviations the mean of `a` is above that of `b`. The paper calls a result better
-/// when d > 0.5.
+/// when d > 0.5. Fewer than [`LEAST_SCORES`] values have none, nor have values without any spread to measure in.
 ///
 /// ```
 /// let d = epgt_report::statistics::cohens_d(&[3.0, 5.0, 7.0], &[1.0, 3.0, 5.0]);
 /// assert_eq!(d, 1.0);
 /// ```
 pub fn cohens_d(a: &[f64], b: &[f64]) -> f64 {
-    if a.len() + b.len() < 3 {
+    if a.len().min(b.len()) < LEAST_SCORES {
         return f64::NAN;
     }
     let freedom = (a.len() + b.len() - 2) as f64;
     let pooled = ((squared_deviations(a) + squared_deviations(b)) / freedom).sqrt();
-    (mean(a) - mean(b)) / pooled
+    match pooled > 0.0 {
+        true => (mean(a) - mean(b)) / pooled,
+        false => f64::NAN,
+    }
 }
 
 /// The F statistic of a one-way analysis of variance: how much the means of the groups vary, over how much the values vary
@@ -192,7 +226,6 @@ mod tests {
             interquartile_mean(&[]),
             empty.low,
             empty.high,
-            cohens_d(&[1.0], &[2.0]),
             cohens_d(&[1.0, 2.0, 3.0], &[]),
             f_statistic(&[&[1.0, 2.0]]),
             f_statistic(&[&[1.0], &[2.0]]),
@@ -201,6 +234,15 @@ mod tests {
         for (index, value) in undefined.into_iter().enumerate() {
             assert!(value.is_nan(), "number {index} is {value}");
         }
+    }
+
+    #[test]
+    fn fewer_than_three_scores_have_no_interval_and_no_effect_size() {
+        for few in [&[5.0][..], &[5.0, 5.0], &[1.0, 9.0]] {
+            assert!(!bootstrap_interval(few, 100, 0).is_known(), "{few:?}");
+            assert!(cohens_d(few, &[1.0, 2.0, 3.0]).is_nan() && cohens_d(&[1.0, 2.0, 3.0], few).is_nan());
+        }
+        assert!(bootstrap_interval(&[5.0, 6.0, 7.0], 100, 0).is_known());
     }
 
     #[test]
@@ -213,7 +255,7 @@ mod tests {
             interquartile_mean(&scores),
             interval.low,
             interval.high,
-            cohens_d(&scores, &[1.0, 2.0]),
+            cohens_d(&scores, &[1.0, 2.0, 3.0]),
             f_statistic(&[&scores, &[1.0, 2.0]]),
         ];
         assert!(tainted.iter().all(|value| value.is_nan()), "{tainted:?}");
@@ -234,8 +276,8 @@ mod tests {
     }
 
     #[test]
-    fn groups_that_differ_without_spread_have_an_infinite_effect() {
-        assert_eq!(cohens_d(&[2.0, 2.0], &[1.0, 1.0]), f64::INFINITY);
+    fn groups_that_differ_without_spread_have_an_infinite_f_and_no_effect_size() {
+        assert!(cohens_d(&[2.0; 3], &[1.0; 3]).is_nan());
         assert_eq!(f_statistic(&[&[2.0, 2.0], &[1.0, 1.0]]), f64::INFINITY);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A column whose fields are numbers is aligned to the right, so that digits stand below each other; any other to the left.
 
-use crate::chart::svg::escape;
+use crate::text::{html, markdown, one_line, wrapped};
 
 /// A table that is filled row by row and then laid out.
 ///
@@ -25,7 +25,20 @@ pub struct TextTable {
     fields: Vec<String>,
 }
 
+/// A terminal that is narrower gets lines of this width.
+const NARROWEST: usize = 20;
+
+/// Words that are longer may be broken where there is no room.
+const LONGEST_WORD: usize = 24;
+
+/// A column of text that is wider holds sentences, and is not made narrower.
+const SENTENCE: usize = 28;
+
+/// What stands before a field that is written below its row.
+const BELOW: &str = "    ";
+
 /// How one column is laid out.
+#[derive(Clone, Copy)]
 struct Column {
     width: usize,
     numeric: bool,
@@ -47,7 +60,7 @@ impl TextTable {
         table
     }
 
-    /// Adds a row, as wide as the header. Line breaks become spaces.
+    /// Adds a row, as wide as the header. Line breaks become spaces, and other control characters go.
     ///
     /// ```
     /// let mut table = epgt_report::text_table::TextTable::new(&["a", "b"]);
@@ -56,8 +69,7 @@ impl TextTable {
     /// ```
     pub fn row(&mut self, fields: &[&str]) -> &mut Self {
         assert_eq!(fields.len(), self.columns, "fields in a row of the table");
-        let one_line = |field: &&str| field.trim().replace(['\n', '\r', '\t'], " ");
-        self.fields.extend(fields.iter().map(one_line));
+        self.fields.extend(fields.iter().map(|field| one_line(field)));
         self
     }
 
@@ -72,19 +84,140 @@ impl TextTable {
         let columns = lay_out(&self.fields, self.columns);
         let mut text = String::new();
         for (index, row) in self.fields.chunks(self.columns.max(1)).enumerate() {
-            push_row(&mut text, row, &columns, "  ");
-            text.truncate(text.trim_end_matches(' ').len());
-            text.push('\n');
+            push_line(&mut text, row, &columns);
             if index == 0 {
-                let rules: Vec<String> = columns.iter().map(|c| "-".repeat(c.width)).collect();
-                text.push_str(&rules.join("  "));
-                text.push('\n');
+                push_rule(&mut text, &columns);
             }
         }
         text
     }
 
-    /// The table as GitHub's Markdown, aligned in the source as well; a `|` in a field is escaped.
+    /// The table for a terminal of so many columns: text is broken within its column, never a number. A last column of sentences
+    /// that would become a thin one is written below each row instead; where even that is too wide, the columns stand in several
+    /// blocks below each other, each with the first one.
+    ///
+    /// ```
+    /// let mut table = epgt_report::text_table::TextTable::new(&["task", "what to do", "limit"]);
+    /// table.row(&["CartPole-v1", "keep the pole up", "500"]);
+    /// assert_eq!(table.fitted(40), table.plain());
+    /// assert_eq!(table.fitted(30), "\
+    /// task         what to do  limit
+    /// -----------  ----------  -----
+    /// CartPole-v1  keep the      500
+    ///              pole up
+    /// ");
+    /// let mut table = epgt_report::text_table::TextTable::new(&["task", "limit", "what to do"]);
+    /// table.row(&["CartPole-v1", "500", "keep the pole on the cart up by pushing it"]);
+    /// assert_eq!(table.fitted(34), "\
+    /// task         limit
+    ///     what to do
+    /// -----------  -----
+    /// CartPole-v1    500
+    ///     keep the pole on the cart up
+    ///     by pushing it
+    /// ");
+    /// ```
+    pub fn fitted(&self, width: usize) -> String {
+        let width = width.max(NARROWEST);
+        let columns = lay_out(&self.fields, self.columns);
+        if total(columns.iter().map(|column| column.width)) <= width {
+            return self.plain();
+        }
+        let floors: Vec<usize> = (0..self.columns)
+            .map(|at| self.floor(at, &columns[at], width))
+            .collect();
+        let last = self.columns - 1;
+        let others = total(columns[..last].iter().map(|column| column.width));
+        let is_thin = !columns[last].numeric && columns[last].width > SENTENCE && others + 2 + SENTENCE > width;
+        if is_thin && others <= width {
+            let block: Vec<usize> = (0..last).collect();
+            return self.block(&block, Some(last), &columns, &floors, width);
+        }
+        let mut blocks: Vec<Vec<usize>> = vec![vec![0]];
+        for at in 1..self.columns {
+            let mut block = blocks.pop().unwrap_or_default();
+            let needed = total(block.iter().chain([&at]).map(|&at| floors[at]));
+            if needed > width && block.len() > 1 {
+                blocks.push(std::mem::replace(&mut block, vec![0]));
+            }
+            block.push(at);
+            blocks.push(block);
+        }
+        let texts: Vec<String> = blocks
+            .iter()
+            .map(|block| self.block(block, None, &columns, &floors, width))
+            .collect();
+        texts.join("\n")
+    }
+
+    /// The least width of a column: of its longest word, or of its numbers as they are.
+    fn floor(&self, at: usize, column: &Column, width: usize) -> usize {
+        let fields = || self.fields.iter().skip(at).step_by(self.columns);
+        let word = |field: &String| {
+            field
+                .split_whitespace()
+                .map(|word| word.chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        let header = fields().next().map_or(0, word);
+        let body = match column.numeric {
+            true => fields().skip(1).map(|field| field.chars().count()).max().unwrap_or(0),
+            false => fields().skip(1).map(word).max().unwrap_or(0).min(LONGEST_WORD),
+        };
+        // The first column leaves room for another, whatever is in it.
+        let most = if at == 0 { width / 2 } else { width - width / 2 - 2 };
+        header.min(LONGEST_WORD).max(body).clamp(1, most)
+    }
+
+    /// Some of the columns, the widest made narrower until all fit, and perhaps one that is written below each row.
+    fn block(
+        &self,
+        block: &[usize],
+        below: Option<usize>,
+        columns: &[Column],
+        floors: &[usize],
+        width: usize,
+    ) -> String {
+        let mut widths: Vec<usize> = block.iter().map(|&at| columns[at].width).collect();
+        while total(widths.iter().copied()) > width {
+            let shrinkable = (0..block.len()).filter(|&i| widths[i] > floors[block[i]]);
+            match shrinkable.max_by_key(|&i| widths[i]) {
+                Some(widest) => widths[widest] -= 1,
+                None => break,
+            }
+        }
+        let layout: Vec<Column> = block
+            .iter()
+            .zip(&widths)
+            .map(|(&at, &width)| Column { width, ..columns[at] })
+            .collect();
+        let mut text = String::new();
+        for (index, row) in self.fields.chunks(self.columns.max(1)).enumerate() {
+            let cells: Vec<Vec<String>> = block
+                .iter()
+                .zip(&widths)
+                .map(|(&at, &width)| wrapped(&row[at], width))
+                .collect();
+            for line in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+                let part: Vec<String> = cells
+                    .iter()
+                    .map(|cell| cell.get(line).cloned().unwrap_or_default())
+                    .collect();
+                push_line(&mut text, &part, &layout);
+            }
+            for line in below.iter().flat_map(|&at| wrapped(&row[at], width - BELOW.len())) {
+                text.push_str(format!("{BELOW}{line}").trim_end());
+                text.push('\n');
+            }
+            if index == 0 {
+                push_rule(&mut text, &layout);
+            }
+        }
+        text
+    }
+
+    /// The table as GitHub's Markdown, aligned in the source as well; fields are shown as they are, whatever signs they have.
     ///
     /// ```
     /// let mut table = epgt_report::text_table::TextTable::new(&["name", "n"]);
@@ -96,7 +229,7 @@ impl TextTable {
     /// ");
     /// ```
     pub fn markdown(&self) -> String {
-        let escaped: Vec<String> = self.fields.iter().map(|f| f.replace('|', "\\|")).collect();
+        let escaped: Vec<String> = self.fields.iter().map(|field| markdown(field)).collect();
         let mut columns = lay_out(&escaped, self.columns);
         for column in &mut columns {
             // Room for a rule of at least "--:".
@@ -150,7 +283,7 @@ impl TextTable {
             text.push_str("<tr>");
             for (field, column) in row.iter().zip(&columns) {
                 let class = if column.numeric { " class=\"n\"" } else { "" };
-                text.push_str(&format!("<{name}{class}>{}</{name}>", escape(field)));
+                text.push_str(&format!("<{name}{class}>{}</{name}>", html(field)));
             }
             text.push_str("</tr>");
         }
@@ -170,12 +303,29 @@ fn lay_out(fields: &[String], columns: usize) -> Vec<Column> {
     (0..columns).map(column).collect()
 }
 
+/// The width of a line with columns of these widths.
+fn total(widths: impl Iterator<Item = usize>) -> usize {
+    widths.map(|width| width + 2).sum::<usize>().saturating_sub(2)
+}
+
+fn push_line(text: &mut String, row: &[String], columns: &[Column]) {
+    push_row(text, row, columns, "  ");
+    text.truncate(text.trim_end_matches(' ').len());
+    text.push('\n');
+}
+
+fn push_rule(text: &mut String, columns: &[Column]) {
+    let rules: Vec<String> = columns.iter().map(|column| "-".repeat(column.width)).collect();
+    text.push_str(&rules.join("  "));
+    text.push('\n');
+}
+
 fn push_row(text: &mut String, row: &[String], columns: &[Column], between: &str) {
     for (index, (field, column)) in row.iter().zip(columns).enumerate() {
         if index > 0 {
             text.push_str(between);
         }
-        let padding = " ".repeat(column.width - field.chars().count());
+        let padding = " ".repeat(column.width.saturating_sub(field.chars().count()));
         if column.numeric {
             text.push_str(&padding);
             text.push_str(field);
@@ -232,6 +382,33 @@ mod tests {
         table.row(&["σσσ", "1"]).row(&["aaa", "22"]);
         let widths: Vec<usize> = table.plain().lines().map(|l| l.chars().count()).collect();
         assert_eq!(widths, [7, 7, 7, 7]);
+    }
+
+    #[test]
+    fn no_line_of_a_fitted_table_is_wider_than_the_terminal_and_no_number_is_broken() {
+        let mut table = TextTable::new(&[
+            "method",
+            "runs",
+            "95% interval",
+            "P(better than first)",
+            "notes",
+            "mean",
+        ]);
+        table.row(&[
+            "a2c epgt learning_rate=log:1e-4..5e-3:7",
+            "10",
+            "[-1234.5, 9876.5]",
+            "0.75",
+            "some words about it that go on for a while",
+            "123.4",
+        ]);
+        for width in [20, 33, 40, 60, 80, 100, 200] {
+            let text = table.fitted(width);
+            let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(widest <= width, "{width}: {widest}\n{text}");
+            let whole = width < 40 || text.contains("[-1234.5, 9876.5]") && text.contains("123.4");
+            assert!(whole, "{width}:\n{text}");
+        }
     }
 
     #[test]

@@ -24,9 +24,11 @@
 //! ```
 
 mod nearest;
+mod text;
 mod value;
 
-pub use nearest::{nearest, unknown};
+pub use nearest::{nearest, unknown, unknown_choice};
+pub use text::{clean, clean_line, number, quoted};
 pub use value::Value;
 
 /// What is known of one setting: enough for a line of help and a line of TOML.
@@ -93,7 +95,7 @@ macro_rules! settings {
                 match key {
                     $(stringify!($field) => {
                         self.$field = $crate::Value::parse(value)
-                            .map_err(|wants| format!("{key} = {value} cannot be used: {wants}"))?;
+                            .map_err(|wants| format!("{key} = {} cannot be used: {wants}", $crate::quoted(value)))?;
                     })+
                     _ => return Err($crate::unknown("setting", key, &[$(stringify!($field)),+])),
                 }
@@ -103,7 +105,8 @@ macro_rules! settings {
     };
 }
 
-/// Declares an enum whose values are written by name.
+/// Declares an enum whose values are written by name. Other words for one may follow its name: they are not accepted, but whoever
+/// writes them is told the name.
 ///
 /// ```
 /// epgt_settings::choice! {
@@ -112,19 +115,20 @@ macro_rules! settings {
 ///         /// Weighted average of neighbours.
 ///         Average = "average",
 ///         /// The best return seen.
-///         Max = "max",
+///         Max = "max" | "best",
 ///     }
 /// }
 /// use epgt_settings::Value;
 /// assert_eq!(WriteRule::parse("max"), Ok(WriteRule::Max));
 /// assert!(WriteRule::parse("avrage").unwrap_err().contains("did you mean 'average'?"));
+/// assert!(WriteRule::parse("best").unwrap_err().contains("did you mean 'max'?"));
 /// ```
 #[macro_export]
 macro_rules! choice {
     (
         $(#[$enum_attribute:meta])*
         pub enum $name:ident {
-            $($(#[$attribute:meta])* $variant:ident = $text:literal,)+
+            $($(#[$attribute:meta])* $variant:ident = $text:literal $(| $also:literal)*,)+
         }
     ) => {
         $(#[$enum_attribute])*
@@ -146,7 +150,10 @@ macro_rules! choice {
             fn parse(text: &str) -> Result<Self, String> {
                 match text.trim().trim_matches('"') {
                     $($text => Ok(Self::$variant),)+
-                    other => Err($crate::unknown("name", other, Self::CHOICES)),
+                    other => {
+                        let also: &[(&str, &str)] = &[$($(($also, $text),)*)+];
+                        Err($crate::unknown_choice(other, Self::CHOICES, also))
+                    }
                 }
             }
 

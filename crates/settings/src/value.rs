@@ -20,10 +20,18 @@ pub trait Value: Sized {
 }
 
 macro_rules! number {
-    ($($type:ty, $wants:literal;)+) => {$(
+    ($($type:ty)+) => {$(
         impl Value for $type {
             fn parse(text: &str) -> Result<Self, String> {
-                text.trim().trim_matches('"').replace('_', "").parse().map_err(|_| $wants.to_string())
+                let text = text.trim().trim_matches('"').replace('_', "");
+                let number: Self = text
+                    .parse()
+                    .map_err(|_| "a number is wanted, such as 0.001 or 1e-3".to_string())?;
+                // Infinity may be said, but a number in digits that is too large for the type is not it.
+                match number.is_infinite() && text.contains(|character: char| character.is_ascii_digit()) {
+                    true => Err(format!("a number of at most {:.1e} is wanted", Self::MAX)),
+                    false => Ok(number),
+                }
             }
 
             fn show(&self) -> String {
@@ -33,11 +41,21 @@ macro_rules! number {
     )+};
 }
 
-number! {
-    f32, "a number is wanted, such as 0.001 or 1e-3";
-    f64, "a number is wanted, such as 0.001 or 1e-3";
-    bool, "true or false is wanted";
+number! { f32 f64 }
+
+impl Value for bool {
+    fn parse(text: &str) -> Result<Self, String> {
+        let text = text.trim().trim_matches('"');
+        text.parse().map_err(|_| "true or false is wanted".to_string())
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
 }
+
+/// The largest whole number that is accepted with an exponent: up to here floating point holds all of them.
+const MOST_WHOLE: f64 = 9e15;
 
 macro_rules! whole_number {
     ($($type:ty)+) => {$(
@@ -49,7 +67,10 @@ macro_rules! whole_number {
                     return Ok(number);
                 }
                 let number: f64 = text.parse().map_err(|_| wants())?;
-                if number.fract() != 0.0 || !(0.0..=9e15).contains(&number) {
+                if number > MOST_WHOLE {
+                    return Err(format!("a whole number of at most {} is wanted", crate::number(MOST_WHOLE)));
+                }
+                if number.fract() != 0.0 || !(0.0..=MOST_WHOLE).contains(&number) {
                     return Err(wants());
                 }
                 Ok(number as $type)
@@ -70,7 +91,17 @@ impl Value for String {
     }
 
     fn show(&self) -> String {
-        format!("{self:?}")
+        // TOML's escapes are not Rust's.
+        let escaped: String = self
+            .chars()
+            .map(|character| match character {
+                '"' => "\\\"".to_string(),
+                '\\' => "\\\\".to_string(),
+                control if control.is_control() => format!("\\u{:04X}", u32::from(control)),
+                other => other.to_string(),
+            })
+            .collect();
+        format!("\"{escaped}\"")
     }
 }
 
@@ -122,5 +153,20 @@ mod tests {
         assert!(u64::parse("1.5").is_err());
         assert!(u64::parse("-3").is_err());
         assert!(usize::parse("nan").is_err());
+        assert_eq!(
+            u64::parse("1e300").unwrap_err(),
+            "a whole number of at most 9e15 is wanted"
+        );
+    }
+
+    #[test]
+    fn a_number_too_large_for_its_type_is_not_taken_for_infinity() {
+        assert_eq!(f32::parse("1e300").unwrap_err(), "a number of at most 3.4e38 is wanted");
+        assert_eq!(f64::parse("1e300"), Ok(1e300));
+        assert_eq!(
+            f64::parse("1e400").unwrap_err(),
+            "a number of at most 1.8e308 is wanted"
+        );
+        assert_eq!(f64::parse("inf"), Ok(f64::INFINITY));
     }
 }

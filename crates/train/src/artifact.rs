@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 /// The first bytes of every checkpoint.
 const MAGIC: &[u8; 8] = b"EPGTCKPT";
 /// Changes whenever an older program could not read what a newer one writes.
-const FORMAT_VERSION: u32 = 2;
+const FORMAT_VERSION: u32 = 3;
 /// Magic, version, payload length.
 const HEADER_BYTES: usize = 8 + 4 + 8;
 const CHECKSUM_BYTES: usize = 32;
@@ -173,7 +173,7 @@ pub fn write_atomically(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Arti
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let temporary = directory.join(format!(".{name}.tmp"));
+    let temporary = directory.join(temporary_name(&name));
 
     let written = write_to_disk(&temporary, bytes).and_then(|()| fs::rename(&temporary, path));
     if let Err(error) = written {
@@ -192,6 +192,11 @@ pub fn write_atomically(path: impl AsRef<Path>, bytes: &[u8]) -> Result<(), Arti
             let aftermath = "it is in place but may not survive a power failure";
             ArtifactError::unwritable(path, &error, aftermath)
         })
+}
+
+/// The name under which a file is written before it takes its own.
+pub(crate) fn temporary_name(name: &str) -> String {
+    format!(".{name}.tmp")
 }
 
 fn write_to_disk(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -4,17 +4,22 @@
 //! hundred episodes once training is over. Picking it by its training score leaves the final episodes untouched, so that the
 //! score is not the luckiest of many evaluations.
 
-use std::path::Path;
+use std::borrow::Cow;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use epgt_rng::Pcg64;
 use epgt_settings::choice;
 use serde::{Deserialize, Serialize};
 
+use crate::artifact::{self, write_atomically};
+use crate::directory::{of_another_version, unusable};
 use crate::outcome::RunError;
-use crate::run::BEST_POLICY;
+use crate::policy_file::{self, EncodedPolicy};
+use crate::run::{BEST_POLICY, CHECKPOINT, earlier_result};
 use crate::settings::RunSettings;
 use crate::trainer::Counters;
-use crate::{evaluate, policy_file};
+use crate::{EvalPlan, Evaluation, evaluate};
 
 choice! {
     /// What decides which policy is kept as the best.
@@ -60,28 +65,111 @@ impl Best {
         is_best && by == BestBy::Training
     }
 
-    /// The mean return of the best policy of a finished run over `final_episodes` episodes; `None` where none are asked for or
-    /// no policy was kept.
-    pub fn checkpoint(&self, run: &RunSettings, directory: &Path) -> Result<Option<f64>, RunError> {
+    /// Whether a policy is kept once training is over and is to be played for the final score.
+    pub fn has_final_score(&self, run: &RunSettings) -> bool {
         let kept = match run.best_by {
             BestBy::Evaluation => self.evaluation,
             BestBy::Training => self.training,
         };
-        if run.final_episodes == 0 || kept.is_none() {
-            return Ok(None);
-        }
-        let mut policy = policy_file::read(&directory.join(BEST_POLICY))?;
-        let seed = Pcg64::for_purpose(run.seed, "final evaluation", 0).next_u64() >> 1;
-        let task = policy.task.clone();
-        evaluate(
-            &mut policy.networks,
-            &policy.normalizer,
-            &task,
-            run.final_episodes,
-            seed,
-            run.eval_actions,
-        )
-        .map(|evaluation| Some(evaluation.mean_return()))
-        .map_err(|error| RunError(format!("the best policy could not be played: {error}")))
+        run.final_episodes > 0 && kept.is_some()
     }
+}
+
+/// Plays the best policy of a finished run for `final_episodes` episodes; `None` where `watch` stops it.
+pub(crate) fn play_best(
+    run: &RunSettings,
+    directory: &Path,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<Option<Evaluation>, RunError> {
+    let mut policy = policy_file::read(&directory.join(BEST_POLICY))?;
+    let plan = EvalPlan {
+        episodes: run.final_episodes,
+        seed: Pcg64::for_purpose(run.seed, "final evaluation", 0).next_u64() >> 1,
+        actions: run.eval_actions,
+        max_steps: run.eval_max_steps,
+    };
+    let task = policy.task.clone();
+    evaluate(&mut policy.networks, &policy.normalizer, &task, &plan, watch)
+        .map_err(|error| RunError(format!("the best policy could not be played: {error}")))
+}
+
+/// Brings the best policy's file back to what it was at a checkpoint. A sentence is returned where the file had been lost or
+/// damaged; a run that was killed may also have kept a later one, which it will find again.
+pub(crate) fn restore(directory: &Path, kept: Option<&EncodedPolicy>) -> Result<Option<String>, RunError> {
+    let path = directory.join(BEST_POLICY);
+    let found = fs::read(&path);
+    let Some(kept) = kept else {
+        if found.is_ok() {
+            fs::remove_file(&path).map_err(|error| unusable(&path, &error))?;
+        }
+        return Ok(None);
+    };
+    let trouble = match &found {
+        Ok(bytes) if *bytes == kept.bytes => return Ok(None),
+        Ok(bytes) => policy_file::digest(bytes).is_err().then_some("damaged"),
+        Err(_) => Some("missing"),
+    };
+    write_atomically(&path, &kept.bytes)?;
+    Ok(trouble.map(|trouble| {
+        format!(
+            "{} was {trouble} and has been restored from the checkpoint.",
+            path.display()
+        )
+    }))
+}
+
+/// What every checkpoint begins with.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Head<'a> {
+    /// The run's configuration.
+    pub config: Cow<'a, str>,
+    /// The best policy so far, so that its file can be lost.
+    pub best: Cow<'a, Option<EncodedPolicy>>,
+}
+
+/// The path of a run's best policy, once it is known to be the one that the run has kept; `None` where the run has kept none yet.
+///
+/// ```
+/// use epgt_train::{Assignment, Config, Run, best_policy};
+/// # let place = tempfile::tempdir().unwrap();
+/// # let directory = place.path().join("run");
+/// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
+/// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut |_| {}).unwrap();
+/// assert_eq!(best_policy(&directory).unwrap(), Some(directory.join("best.safetensors")));
+/// std::fs::remove_file(directory.join("best.safetensors")).unwrap();
+/// assert!(best_policy(&directory).unwrap_err().to_string().contains("best.safetensors is missing"));
+/// # Ok::<(), String>(())
+/// ```
+pub fn best_policy(directory: &Path) -> Result<Option<PathBuf>, RunError> {
+    let path = directory.join(BEST_POLICY);
+    let hint = "`epgt train --resume` with its directory restores it from the checkpoint, and --last plays the last policy instead";
+    let refusal = |problem: &str| RunError(format!("{} {problem}; {hint}", path.display()));
+    let found = fs::read(&path).ok();
+    let expected = match earlier_result(directory) {
+        Some(result) => result.best_policy_sha256,
+        // While a run goes on, its file may be newer than its checkpoint.
+        None if found.is_some() => None,
+        None => kept_digest(&directory.join(CHECKPOINT))?,
+    };
+    let Some(bytes) = found else {
+        return match expected {
+            Some(_) => Err(refusal("is missing")),
+            None => Ok(None),
+        };
+    };
+    let digest = policy_file::digest(&bytes).map_err(|problem| refusal(&format!("cannot be trusted: {problem}")))?;
+    match expected.is_some() && digest != expected {
+        true => Err(refusal("is not the policy that the run has kept as its best")),
+        false => Ok(Some(path)),
+    }
+}
+
+/// The digest of the best policy that a checkpoint holds; `None` where it has none, or is not there.
+fn kept_digest(path: &Path) -> Result<Option<String>, RunError> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let payload = artifact::open(path)?;
+    let (head, _) = postcard::take_from_bytes::<Head<'_>>(&payload).map_err(|_| of_another_version(path))?;
+    Ok(head.best.into_owned().map(|policy| policy.digest))
 }

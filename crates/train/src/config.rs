@@ -6,15 +6,19 @@
 
 mod extent;
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use epgt_hyper::HyperSettings;
 use epgt_pg::{Algorithm, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings};
-use epgt_settings::{Entry, Settings, Value};
+use epgt_settings::{Entry, Settings, Value, quoted};
 
 use crate::defaults;
 use crate::population::PopulationSettings;
 use crate::settings::{Assignment, Preset, RunSettings};
+
+/// The most environment steps of a run; it keeps products of counts far from what a number holds.
+const MOST_STEPS: u64 = 10_000_000_000_000;
 
 /// Everything that decides what a run does.
 #[derive(Clone, Debug, PartialEq)]
@@ -169,6 +173,38 @@ impl Config {
         })
     }
 
+    /// Refuses a setting that was said more than once, which would leave it to the order which of them holds. Each assignment comes
+    /// with how it was said.
+    ///
+    /// ```
+    /// use epgt_train::{Assignment, Config};
+    /// let said = [("--steps 1000", "steps", "1000"), ("--set run.steps=2000", "run.steps", "2000")];
+    /// let said = said.map(|(how, key, value)| (how.to_string(), Assignment::new(key, value)));
+    /// assert_eq!(
+    ///     Config::lay(&[])?.refuse_repeated(&said).unwrap_err(),
+    ///     "steps is said twice, by --steps 1000 and by --set run.steps=2000; leave one of them out"
+    /// );
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn refuse_repeated(&self, said: &[(String, Assignment)]) -> Result<(), String> {
+        let mut seen: HashMap<String, &String> = HashMap::new();
+        for (how, Assignment { key, .. }) in said {
+            let full = match key.starts_with("env.") || key.starts_with("tune.") {
+                true => key.clone(),
+                false => self.qualify(key)?,
+            };
+            if let Some(before) = seen.insert(full.clone(), how) {
+                return Err(format!(
+                    "{} is said twice, by {} and by {}; leave one of them out",
+                    quoted(&full),
+                    quoted(before),
+                    quoted(how)
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// The full key of a setting whose section may have been left out.
     fn qualify(&self, key: &str) -> Result<String, String> {
         let keys = self.keys();
@@ -181,7 +217,9 @@ impl Config {
             && other != algo
         {
             return Err(format!(
-                "'{key}' is a setting of {section}, but the method is {algo}: use --algo {section}, or {algo}.{name}",
+                "'{}' is a setting of {section}, but the method is {algo}: use --algo {section}, or {algo}.{}",
+                quoted(key),
+                quoted(name),
                 algo = algo.name()
             ));
         }
@@ -198,8 +236,11 @@ impl Config {
                         .find(|known| *known == name || known.ends_with(&format!(".{name}")))
                 });
                 Err(match full {
-                    Some(full) => format!("unknown setting '{key}'; did you mean '{full}'?"),
-                    None => format!("unknown setting '{key}'; `epgt train --print-config` lists all of them"),
+                    Some(full) => format!("unknown setting '{}'; did you mean '{full}'?", quoted(key)),
+                    None => format!(
+                        "unknown setting '{}'; `epgt train --print-config` lists all of them",
+                        quoted(key)
+                    ),
                 })
             }
         }
@@ -257,16 +298,24 @@ impl Config {
         text.push_str("# The scheduled hyperparameters and their values: \"paper:B\", \"around:FACTOR:B\", \"log:LOW..HIGH:B\",\n");
         text.push_str("# \"uniform:LOW..HIGH:B\", or the values themselves, \"0:0.01:0.02\".\n[tune]\n");
         for (name, grid) in &self.tune {
-            let _ = writeln!(text, "{name} = \"{grid}\"");
+            let _ = writeln!(text, "{name} = {}", grid.show());
         }
         text
     }
 
-    fn validate(&self) -> Result<(), String> {
+    /// Refuses what no run can be made of, in one sentence.
+    pub fn validate(&self) -> Result<(), String> {
         let run = &self.run;
         let task = self.task()?;
         if run.n_envs == 0 {
             return Err("n_envs = 0 cannot be used: at least one environment is needed".to_string());
+        }
+        if run.steps > MOST_STEPS {
+            return Err(format!(
+                "steps = {} is more than the {} that are accepted; lower it",
+                run.steps,
+                epgt_settings::number(MOST_STEPS as f64)
+            ));
         }
         if run.eval_episodes == 0 {
             return Err("eval_episodes = 0 cannot be used; to never evaluate set eval_interval = 0".to_string());
@@ -283,23 +332,15 @@ impl Config {
             rule.check(&self.method, &tuned)?;
         }
         self.population.validate(self)?;
-        self.check_memory()?;
-        if self.rollouts() == 0 {
-            return Err(format!(
-                "steps = {} is less than one rollout of {} environments times {} steps; raise it to {} or more",
-                run.steps,
-                run.n_envs,
-                self.method.n_steps(),
-                self.rollout_steps()
-            ));
-        }
-        Ok(())
+        self.check_method()
     }
 }
 
 fn toml_text(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
+        // In digits a large number would be hundreds of them.
+        toml::Value::Float(number) => format!("{number:?}"),
         other => other.to_string(),
     }
 }

@@ -1,60 +1,303 @@
-//! What all kinds of runs do with their directory: take it, clear it, read its configuration, and refuse what does not fit.
+//! What all kinds of runs do with their directory: take it, clear it, open it to go on, and refuse what does not fit.
+//!
+//! A directory is the program's own where its [`Marker`] lies. Anything else that is not empty is somebody's, and is refused
+//! whatever the user says.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use crate::lock::lock;
+use crate::marker::{Holds, MARKER, Marker};
 use crate::outcome::RunError;
 use crate::population::{MEMBERS, POPULATION};
-use crate::run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT, Run};
-use crate::{Config, artifact, logs};
+use crate::run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT};
+use crate::{Assignment, Config, Device, artifact, logs};
 
-/// Makes the directory of a new run and takes it for this process. One that holds a run is refused without `force`.
-pub(crate) fn take(directory: &Path, force: bool) -> Result<File, RunError> {
-    if !force {
-        Run::refuse_taken(directory)?;
+/// Refuses a directory that a new run cannot have: one that is somebody else's, and without `force` one that holds a run.
+///
+/// ```
+/// # let place = tempfile::tempdir()?;
+/// use epgt_train::refuse_taken;
+/// assert!(refuse_taken(&place.path().join("new"), false).is_ok());
+/// std::fs::write(place.path().join("thesis.tex"), "years of work")?;
+/// let refusal = refuse_taken(place.path(), true).unwrap_err().to_string();
+/// assert!(refusal.contains("holds files that this program did not make"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn refuse_taken(directory: &Path, force: bool) -> Result<(), RunError> {
+    let place = directory.display();
+    match Marker::read(directory)? {
+        Some(Marker {
+            holds: Holds::Seeds, ..
+        }) => Err(RunError(format!(
+            "{place} holds the runs of several seeds; resume them with --resume, or choose another --out"
+        ))),
+        Some(_) if force => Ok(()),
+        Some(_) => Err(RunError(format!(
+            "{place} already holds a run; resume it with --resume, choose another --out, or replace it with --force"
+        ))),
+        None => refuse_foreign(directory),
     }
+}
+
+/// Refuses a directory without a marker that is not empty.
+pub(crate) fn refuse_foreign(directory: &Path) -> Result<(), RunError> {
+    match somebodys_file(directory)? {
+        None => Ok(()),
+        Some(name) => Err(RunError(format!(
+            "{} holds files that this program did not make ({name}); choose another --out, an empty directory or a new one",
+            directory.display()
+        ))),
+    }
+}
+
+/// A file in a directory without a marker. What a killed process may have left of a marker is nobody's.
+fn somebodys_file(directory: &Path) -> Result<Option<String>, RunError> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unusable(directory, &error)),
+    };
+    for entry in entries {
+        let name = entry.map_err(|error| unusable(directory, &error))?.file_name();
+        if name.to_str() != Some(&artifact::temporary_name(MARKER)) {
+            return Ok(Some(name.to_string_lossy().into_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// Makes the directory of a new run and takes it for this process.
+pub(crate) fn take(directory: &Path, force: bool) -> Result<File, RunError> {
+    refuse_taken(directory, force)?;
     fs::create_dir_all(directory).map_err(|error| unusable(directory, &error))?;
     let lock = lock(directory)?;
-    if !force {
-        // Another process may have made its run here before this one had the lock.
-        Run::refuse_taken(directory)?;
-    }
+    // Another process may have begun here before this one had the lock.
+    refuse_taken(directory, force)?;
     Ok(lock)
 }
 
-/// Removes what a run of either kind has left in a directory, but for its configuration.
-pub(crate) fn clear(directory: &Path) -> Result<(), RunError> {
-    let own = [BEST_POLICY, LAST_POLICY, CHECKPOINT, RESULT, POPULATION];
-    let files = own.iter().chain(&logs::FILES);
-    let removals = files.map(|name| fs::remove_file(directory.join(name)));
-    for removal in removals.chain([fs::remove_dir_all(directory.join(MEMBERS))]) {
-        match removal {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(unusable(directory, &error)),
-            _ => {}
+/// Makes a directory that this process has taken the place of a run with this configuration: what an earlier run has left goes,
+/// then the marker is written, then the configuration. Stopped anywhere in between, it is a run that starts over.
+pub(crate) fn begin(directory: &Path, config_text: &str, history: Option<Marker>) -> Result<(), RunError> {
+    let mut marker = Marker::new(Holds::Run, config_text.to_string(), Vec::new());
+    if let Some(mut earlier) = history {
+        earlier.history.append(&mut marker.history);
+        marker.history = earlier.history;
+        // A changed configuration must not be lost between clearing and writing.
+        marker.write(directory)?;
+    }
+    clear(directory)?;
+    marker.write(directory)?;
+    Ok(artifact::write_atomically(
+        directory.join(CONFIG),
+        config_text.as_bytes(),
+    )?)
+}
+
+/// Removes what a run of either kind has left in a directory, but for its marker; other files stay, wherever they are.
+fn clear(directory: &Path) -> Result<(), RunError> {
+    // The checkpoint first: without it nobody goes on with the rest.
+    let own = [CHECKPOINT, RESULT, CONFIG, BEST_POLICY, LAST_POLICY, POPULATION];
+    for name in own.iter().chain(&logs::FILES) {
+        remove(&directory.join(name))?;
+        remove(&directory.join(artifact::temporary_name(name)))?;
+    }
+    let members = directory.join(MEMBERS);
+    let is_directory = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if !is_directory(&members) {
+        return Ok(());
+    }
+    let entries = fs::read_dir(&members).map_err(|error| unusable(directory, &error))?;
+    for member in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+        let numbered = member
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().parse::<usize>().is_ok());
+        if numbered && is_directory(&member) {
+            for name in logs::FILES {
+                remove(&member.join(name))?;
+            }
+            // A directory that somebody has put something into stays with it.
+            let _ = fs::remove_dir(&member);
         }
     }
+    let _ = fs::remove_dir(&members);
     Ok(())
+}
+
+/// Removes a run, and its directory where nothing else is in it. What holds no run is left alone.
+pub(crate) fn discard(directory: &Path) -> Result<(), RunError> {
+    let Some(Marker { holds: Holds::Run, .. }) = Marker::read(directory)? else {
+        return Ok(());
+    };
+    let _lock = lock(directory)?;
+    clear(directory)?;
+    remove(&directory.join(MARKER))?;
+    let _ = fs::remove_dir(directory);
+    Ok(())
+}
+
+/// Removes a file that may not be there.
+fn remove(path: &Path) -> Result<(), RunError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(unusable(path, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// What a run is resumed with instead of what its configuration says.
+///
+/// ```
+/// let longer = epgt_train::ResumeWith { steps: Some(2_000_000), ..Default::default() };
+/// assert_eq!(longer.device, None);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ResumeWith {
+    /// The processor of the networks; a checkpoint is the same on all.
+    pub device: Option<Device>,
+    /// The steps of the whole run.
+    pub steps: Option<u64>,
+}
+
+/// A run's directory that this process has taken to go on there.
+pub(crate) struct Opened {
+    pub config: Config,
+    pub config_text: String,
+    pub lock: File,
+    /// The content of its checkpoint; `None` where it was stopped before the first and starts over.
+    pub checkpoint: Option<Vec<u8>>,
+    pub marker: Marker,
+}
+
+/// Takes a run's directory to go on there.
+pub(crate) fn open(directory: &Path, with: ResumeWith) -> Result<Opened, RunError> {
+    let (mut config, mut config_text) = read_config(directory)?;
+    let lock = lock(directory)?;
+    let Some(marker) = Marker::read(directory)? else {
+        return Err(RunError(format!(
+            "{} has no {MARKER}, so it was made by an earlier version of this program or by another; use that one to go on",
+            directory.display()
+        )));
+    };
+    if let Some(steps) = with.steps {
+        let mut said = Config::read_toml(&config_text)?;
+        said.push(Assignment::new("steps", steps));
+        config = Config::build(&said)?;
+        config_text = config.to_toml();
+    }
+    config.run.device = with.device.unwrap_or(config.run.device);
+    let checkpoint = match has_checkpoint(directory)? {
+        true => Some(artifact::open(directory.join(CHECKPOINT))?),
+        false => None,
+    };
+    Ok(Opened {
+        config,
+        config_text,
+        lock,
+        checkpoint,
+        marker,
+    })
+}
+
+impl Opened {
+    /// Refuses a checkpoint of another configuration; only the run's steps may differ, as they do where it is made longer.
+    pub fn check_fits(&self, directory: &Path, config_of_checkpoint: &str) -> Result<(), RunError> {
+        match without_steps(config_of_checkpoint) == without_steps(&self.config_text) {
+            true => Ok(()),
+            false => Err(RunError(format!(
+                "{} has changed since the checkpoint was written; restore it, or start a new run with it by --config",
+                directory.join(CONFIG).display()
+            ))),
+        }
+    }
+
+    /// Refuses to go on to fewer steps than are done.
+    pub fn check_steps(&self, done: u64) -> Result<(), RunError> {
+        match self.config.run.steps < done {
+            false => Ok(()),
+            true => Err(RunError(format!(
+                "steps = {} cannot be used: {done} steps are done already; say more than that to go on",
+                self.config.run.steps
+            ))),
+        }
+    }
+
+    /// Notes in the directory that this process goes on there, with the configuration that holds from now on.
+    pub fn note(&mut self, directory: &Path, is_finished: bool) -> Result<(), RunError> {
+        let path = directory.join(CONFIG);
+        if fs::read_to_string(&path).ok().as_deref() != Some(&self.config_text) {
+            artifact::write_atomically(&path, self.config_text.as_bytes())?;
+        }
+        if is_finished {
+            return Ok(());
+        }
+        // The result of a run that has been made longer is no longer its result.
+        remove(&directory.join(RESULT))?;
+        self.marker.history.push(crate::Provenance::now());
+        self.marker.write(directory)
+    }
+}
+
+/// A configuration without its steps, which stand among the run's own settings, above all sections.
+fn without_steps(config_text: &str) -> Vec<&str> {
+    let mut own = true;
+    let mut kept = Vec::new();
+    for line in config_text.lines() {
+        own &= !line.starts_with('[');
+        if !(own && line.starts_with("steps = ")) {
+            kept.push(line);
+        }
+    }
+    kept
+}
+
+/// The text of a run's configuration; a run that was stopped before it was written has it in its marker. `None` where there is no run.
+///
+/// ```
+/// # let place = tempfile::tempdir().unwrap();
+/// # let directory = place.path().join("run");
+/// use epgt_train::{Assignment, Config, claim, config_text};
+/// let config = Config::build(&[Assignment::new("task", "CartPole-v1")])?;
+/// assert_eq!(config_text(&directory).unwrap(), None);
+/// claim(&directory, &config).unwrap();
+/// assert_eq!(config_text(&directory).unwrap(), Some(config.to_toml()));
+/// # Ok::<(), String>(())
+/// ```
+pub fn config_text(directory: &Path) -> Result<Option<String>, RunError> {
+    let path = directory.join(CONFIG);
+    match fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            let marker = Marker::read(directory)?.filter(|marker| marker.holds == Holds::Run);
+            Ok(marker.map(|marker| marker.config))
+        }
+        Err(error) => Err(artifact::ArtifactError::unreadable(&path, &error).into()),
+    }
+}
+
+/// Makes a directory the place of a run that is yet to begin; it does when it is resumed.
+pub fn claim(directory: &Path, config: &Config) -> Result<(), RunError> {
+    let _lock = take(directory, false)?;
+    Marker::new(Holds::Run, config.to_toml(), Vec::new()).write(directory)
 }
 
 /// The configuration in a run directory, and its text.
 pub(crate) fn read_config(directory: &Path) -> Result<(Config, String), RunError> {
-    let path = directory.join(CONFIG);
-    let text = fs::read_to_string(&path).map_err(|error| {
+    let text = config_text(directory)?.ok_or_else(|| {
         RunError(format!(
-            "{} is not a run directory: cannot read {CONFIG}: {}",
-            directory.display(),
-            artifact::reason(&error)
+            "{} is not a run directory: it has no {CONFIG}",
+            directory.display()
         ))
     })?;
     let config = Config::read_toml(&text)
         .and_then(|assignments| Config::build(&assignments))
-        .map_err(|error| RunError(format!("{}: {error}", path.display())))?;
+        .map_err(|error| RunError(format!("{}: {error}", directory.join(CONFIG).display())))?;
     Ok((config, text))
 }
 
 /// Whether there is a checkpoint to go on from; where not, the run has to begin anew.
-pub(crate) fn has_checkpoint(directory: &Path) -> Result<bool, RunError> {
+fn has_checkpoint(directory: &Path) -> Result<bool, RunError> {
     match (directory.join(CHECKPOINT).exists(), directory.join(RESULT).exists()) {
         (false, true) => Err(RunError(format!(
             "{} holds a finished run whose {CHECKPOINT} is missing; there is nothing to go on from",
@@ -72,14 +315,6 @@ pub(crate) fn of_another_version(path: &Path) -> RunError {
     ))
 }
 
-/// Why a checkpoint is not gone on from.
-pub(crate) fn config_has_changed(directory: &Path) -> RunError {
-    RunError(format!(
-        "{} has changed since the checkpoint was written; restore it, or start a new run with it by --config",
-        directory.join(CONFIG).display()
-    ))
-}
-
 /// Why a directory cannot be used.
 pub(crate) fn unusable(directory: &Path, error: &std::io::Error) -> RunError {
     RunError(format!(
@@ -87,4 +322,26 @@ pub(crate) fn unusable(directory: &Path, error: &std::io::Error) -> RunError {
         directory.display(),
         artifact::reason(error)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_runs_own_steps_may_differ() {
+        let text = "# Steps.\nsteps = 5\nseed = 1\n[ppo]\nsteps = 7\n";
+        assert_eq!(
+            without_steps(text),
+            without_steps(&text.replace("steps = 5", "steps = 6"))
+        );
+        assert_ne!(
+            without_steps(text),
+            without_steps(&text.replace("steps = 7", "steps = 6"))
+        );
+        assert_ne!(
+            without_steps(text),
+            without_steps(&text.replace("seed = 1", "seed = 2"))
+        );
+    }
 }

@@ -70,6 +70,39 @@ impl Player {
     }
 }
 
+/// What an evaluation plays.
+///
+/// ```
+/// use epgt_train::EvalPlan;
+/// let plan = EvalPlan { episodes: 20, ..EvalPlan::default() };
+/// assert_eq!((plan.seed, plan.max_steps), (0, 27_000));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EvalPlan {
+    /// How many episodes.
+    pub episodes: usize,
+    /// Episode i is seeded `seed + i`.
+    pub seed: u64,
+    /// How actions are chosen.
+    pub actions: EvalActions,
+    /// Steps after which an episode that has not ended is cut, and counts with what it has earned.
+    pub max_steps: u64,
+}
+
+impl Default for EvalPlan {
+    fn default() -> Self {
+        Self {
+            episodes: 10,
+            seed: 0,
+            actions: EvalActions::Auto,
+            max_steps: MAX_STEPS,
+        }
+    }
+}
+
+/// Steps of an evaluated episode where nothing else is said: as many as Atari's half hour has.
+pub(crate) const MAX_STEPS: u64 = 27_000;
+
 /// Raw returns and lengths of evaluation episodes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
@@ -77,6 +110,8 @@ pub struct Evaluation {
     pub returns: Vec<f64>,
     /// Steps of each episode.
     pub lengths: Vec<u32>,
+    /// Episodes that were cut because they did not end.
+    pub cut: usize,
 }
 
 impl Evaluation {
@@ -87,46 +122,71 @@ impl Evaluation {
 
     /// Mean length.
     pub fn mean_length(&self) -> f64 {
-        self.lengths.iter().map(|&length| f64::from(length)).sum::<f64>() / self.lengths.len() as f64
+        self.steps() as f64 / self.lengths.len() as f64
+    }
+
+    /// Steps of all episodes.
+    pub fn steps(&self) -> u64 {
+        self.lengths.iter().map(|&length| u64::from(length)).sum()
+    }
+
+    /// One sentence on episodes that were cut; `None` where all have ended.
+    ///
+    /// ```
+    /// let evaluation = epgt_train::Evaluation { returns: vec![1.0; 3], lengths: vec![100; 3], cut: 2 };
+    /// let sentence = evaluation.cut_sentence(100).unwrap();
+    /// assert!(sentence.starts_with("2 of 3 evaluated episodes had not ended after 100 steps"));
+    /// ```
+    pub fn cut_sentence(&self, max_steps: u64) -> Option<String> {
+        let (cut, all) = (self.cut, self.returns.len());
+        (cut > 0).then(|| {
+            format!(
+                "{cut} of {all} evaluated episodes had not ended after {max_steps} steps and count with what they had earned by then"
+            )
+        })
     }
 }
 
-/// Plays `episodes` episodes. Episode i is seeded `seed + i`.
+/// Plays the episodes of a plan. `watch` is told after every step how many have ended, and says whether to go on; `None` is
+/// returned where it says no.
 ///
 /// ```
 /// use epgt_envs::{Normalizer, find};
 /// use epgt_pg::{ActorCritic, PolicySettings};
 /// use epgt_rng::Pcg64;
-/// use epgt_train::EvalActions;
+/// use epgt_train::EvalPlan;
 /// let task = find("CartPole-v1").unwrap();
 /// let space = task.make().unwrap().action_space().clone();
 /// let mut policy = ActorCritic::new(&PolicySettings::default(), 4, &space, &mut Pcg64::from_seed(0));
 /// let normalizer = Normalizer::new(4, 1, true, true, 0.99);
-/// let evaluation = epgt_train::evaluate(&mut policy, &normalizer, task, 20, 0, EvalActions::Auto).unwrap();
-/// assert_eq!(evaluation.returns.len(), 20);
+/// let plan = EvalPlan { episodes: 20, ..EvalPlan::default() };
+/// let evaluation = epgt_train::evaluate(&mut policy, &normalizer, task, &plan, &mut |_| true).unwrap();
+/// assert_eq!(evaluation.unwrap().returns.len(), 20);
+/// let stopped = epgt_train::evaluate(&mut policy, &normalizer, task, &plan, &mut |_| false).unwrap();
+/// assert_eq!(stopped, None);
 /// ```
 pub fn evaluate(
     policy: &mut ActorCritic,
     normalizer: &Normalizer,
     task: &TaskSpec,
-    episodes: usize,
-    seed: u64,
-    actions: EvalActions,
-) -> Result<Evaluation, EnvError> {
+    plan: &EvalPlan,
+    watch: &mut dyn FnMut(usize) -> bool,
+) -> Result<Option<Evaluation>, EnvError> {
     let mut result = Evaluation::default();
     // Each group plays exactly one episode per environment: counting the first to finish would favour short ones.
-    for first in (0..episodes).step_by(SIDE_BY_SIDE) {
-        let n = SIDE_BY_SIDE.min(episodes - first);
-        let seed = seed.wrapping_add(first as u64);
+    for first in (0..plan.episodes).step_by(SIDE_BY_SIDE) {
+        let n = SIDE_BY_SIDE.min(plan.episodes - first);
+        let seed = plan.seed.wrapping_add(first as u64);
         let mut envs = VecEnv::new(task, n, seed)?;
-        let mut player = Player::new(actions, task, n, seed);
+        let mut player = Player::new(plan.actions, task, n, seed);
         let (shape, action_size) = (RowShape::from(envs.observation_space()), envs.action_space().size());
         let mut observations = Observations::new(shape, n);
         let mut chosen = vec![0.0; n * action_size];
         let (mut rewards, mut terminated, mut truncated) = (vec![0.0; n], vec![false; n], vec![false; n]);
-        let mut played = vec![None; n];
+        let (mut played, mut earned) = (vec![None; n], vec![0.0; n]);
+        let (mut ended, mut steps) = (0, 0);
         envs.reset(&mut observations)?;
-        while played.iter().any(Option::is_none) {
+        while ended < n && steps < plan.max_steps {
             if let RowsMut::Numbers(rows) = observations.all_mut() {
                 rows.chunks_exact_mut(shape.size())
                     .for_each(|row| normalizer.apply(row));
@@ -139,16 +199,28 @@ pub fn evaluate(
                 truncated: &mut truncated,
             };
             envs.step(&chosen, out)?;
+            steps += 1;
+            for (earned, &reward) in earned.iter_mut().zip(&rewards) {
+                *earned += f64::from(reward);
+            }
             for episode in envs.finished() {
-                played[episode.env].get_or_insert((episode.episode_return, episode.length));
+                if played[episode.env].is_none() {
+                    played[episode.env] = Some((episode.episode_return, episode.length));
+                    ended += 1;
+                }
+            }
+            if !watch(first + ended) {
+                return Ok(None);
             }
         }
-        for (episode_return, length) in played.into_iter().flatten() {
+        result.cut += n - ended;
+        for (played, earned) in played.into_iter().zip(earned) {
+            let (episode_return, length) = played.unwrap_or((earned, steps as u32));
             result.returns.push(episode_return);
             result.lengths.push(length);
         }
     }
-    Ok(result)
+    Ok(Some(result))
 }
 
 #[cfg(test)]
@@ -169,7 +241,14 @@ mod tests {
         let mut policy = ActorCritic::new(&settings, 3, env.action_space(), &mut Pcg64::from_seed(2));
         policy.params.values_mut().iter_mut().for_each(|x| *x = 5.0 * *x + 0.1);
         let normalizer = Normalizer::new(3, 1, false, false, 0.99);
-        let evaluated = evaluate(&mut policy, &normalizer, task, 1, 9, EvalActions::Auto).unwrap();
+        let plan = EvalPlan {
+            episodes: 1,
+            seed: 9,
+            ..EvalPlan::default()
+        };
+        let evaluated = evaluate(&mut policy, &normalizer, task, &plan, &mut |_| true)
+            .unwrap()
+            .unwrap();
 
         // What training does with a draw, here with the mean.
         let mut observation = [0.0; 3];
@@ -183,5 +262,58 @@ mod tests {
             earned += env.step(&torque, &mut observation).unwrap().reward;
         }
         assert_eq!(evaluated.returns, [earned]);
+    }
+
+    /// A policy that leaves the pendulum hanging, whose episodes all last 200 steps.
+    fn pendulum() -> (&'static TaskSpec, ActorCritic, Normalizer) {
+        let task = find("Pendulum-v1").unwrap();
+        let space = task.make().unwrap().action_space().clone();
+        let policy = ActorCritic::new(&PolicySettings::default(), 3, &space, &mut Pcg64::from_seed(2));
+        (task, policy, Normalizer::new(3, 1, false, false, 0.99))
+    }
+
+    #[test]
+    fn an_episode_that_does_not_end_is_cut_and_counts_with_what_it_earned() {
+        let (task, mut policy, normalizer) = pendulum();
+        let mut play = |max_steps| {
+            let plan = EvalPlan {
+                episodes: 18,
+                max_steps,
+                ..EvalPlan::default()
+            };
+            evaluate(&mut policy, &normalizer, task, &plan, &mut |_| true)
+                .unwrap()
+                .unwrap()
+        };
+        let whole = play(200);
+        assert_eq!((whole.cut, whole.steps()), (0, 18 * 200));
+        let cut = play(150);
+        assert_eq!((cut.cut, cut.steps()), (18, 18 * 150));
+        // Every step of the pendulum costs something.
+        assert!(
+            cut.returns
+                .iter()
+                .zip(&whole.returns)
+                .all(|(cut, whole)| whole < cut && *cut < 0.0)
+        );
+    }
+
+    #[test]
+    fn whoever_watches_an_evaluation_sees_the_episodes_end_and_can_stop_it_at_any_step() {
+        let (task, mut policy, normalizer) = pendulum();
+        let plan = EvalPlan {
+            episodes: 18,
+            ..EvalPlan::default()
+        };
+        let mut seen = Vec::new();
+        let mut watch = |ended| {
+            seen.push(ended);
+            seen.len() < 250
+        };
+        assert_eq!(
+            evaluate(&mut policy, &normalizer, task, &plan, &mut watch).unwrap(),
+            None
+        );
+        assert_eq!((seen[198], seen[199], seen[249]), (0, 16, 16));
     }
 }

@@ -31,13 +31,13 @@ pub(crate) fn lock(directory: &Path) -> Result<File, RunError> {
 ///
 /// ```
 /// use epgt_train::{Assignment, Config, Run, is_training};
-/// let directory = std::env::temp_dir().join(format!("epgt-lock-{}", std::process::id()));
+/// # let place = tempfile::tempdir().unwrap();
+/// # let directory = place.path().join("run");
 /// assert!(!is_training(&directory));
-/// let run = Run::create(Config::build(&[Assignment::new("task", "CartPole-v1")])?, &directory, true).unwrap();
+/// let run = Run::create(Config::build(&[Assignment::new("task", "CartPole-v1")])?, &directory, false).unwrap();
 /// assert!(is_training(&directory));
 /// drop(run);
 /// assert!(!is_training(&directory));
-/// # std::fs::remove_dir_all(directory).unwrap();
 /// # Ok::<(), String>(())
 /// ```
 pub fn is_training(directory: &Path) -> bool {

@@ -174,34 +174,48 @@ fn decision_columns(space: &HyperSpace) -> Vec<String> {
         .collect()
 }
 
-/// The metrics of this moment, in the order of the columns.
-pub(crate) fn metrics(
-    trainer: &Trainer,
-    elapsed: f64,
-    evaluation: Option<&Evaluation>,
-    best: Option<f64>,
-) -> Vec<(String, Option<f64>)> {
+/// Metrics by name, in the order of the columns.
+pub(crate) type Metrics = Vec<(String, Option<f64>)>;
+
+/// The metrics of this moment. Those of training are as they were at the checkpoint, until a resumed run has trained again.
+pub(crate) fn metrics(trainer: &Trainer, elapsed: f64, evaluation: Option<&Evaluation>, best: Option<f64>) -> Metrics {
+    let mut row = trainer.metrics();
+    let evaluated = evaluation.map(Evaluation::mean_return);
+    for (name, value) in &mut row {
+        match name.as_str() {
+            "time/time_elapsed" => *value = Some(elapsed),
+            "time/fps" => *value = (elapsed > 0.0).then(|| trainer.counters.steps as f64 / elapsed),
+            "eval/mean_reward" => *value = evaluated,
+            "eval/mean_ep_length" => *value = evaluation.map(Evaluation::mean_length),
+            "eval/episodes" => *value = evaluation.map(|evaluation| evaluation.returns.len() as f64),
+            "eval/best_mean_reward" => *value = best,
+            "eval/human_normalised" => *value = trainer.human_normalised(evaluated),
+            _ => {}
+        }
+    }
+    row
+}
+
+/// What a trainer tells of the phase that it has just made; time and evaluation are others' to say.
+pub(crate) fn of_training(trainer: &Trainer) -> Metrics {
     let counters = &trainer.counters;
     let insight = trainer.hyper.insight();
     let stats = trainer.method.stats();
     let log_std = trainer.policy.log_std();
     let std =
         (!log_std.is_empty()).then(|| log_std.iter().map(|x| f64::from(x.exp())).sum::<f64>() / log_std.len() as f64);
-    let fps = (elapsed > 0.0).then(|| counters.steps as f64 / elapsed);
     let float = |x: f32| Some(f64::from(x));
     let mut row = vec![
         ("time/total_timesteps".to_string(), Some(counters.steps as f64)),
         ("time/iterations".to_string(), Some(counters.rollouts as f64)),
-        ("time/time_elapsed".to_string(), Some(elapsed)),
-        ("time/fps".to_string(), fps),
+        ("time/time_elapsed".to_string(), None),
+        ("time/fps".to_string(), None),
         ("rollout/ep_rew_mean".to_string(), counters.mean_return()),
         ("rollout/ep_len_mean".to_string(), counters.mean_length()),
-        ("eval/mean_reward".to_string(), evaluation.map(Evaluation::mean_return)),
-        (
-            "eval/mean_ep_length".to_string(),
-            evaluation.map(Evaluation::mean_length),
-        ),
-        ("eval/best_mean_reward".to_string(), best),
+        ("eval/mean_reward".to_string(), None),
+        ("eval/mean_ep_length".to_string(), None),
+        ("eval/episodes".to_string(), None),
+        ("eval/best_mean_reward".to_string(), None),
         ("train/n_updates".to_string(), Some(counters.updates as f64)),
         ("train/learning_rate".to_string(), Some(trainer.method.learning_rate())),
         ("train/policy_loss".to_string(), float(stats.policy_loss)),
@@ -240,10 +254,9 @@ pub(crate) fn metrics(
         ("hyper/dqn_loss".to_string(), insight.dqn_loss.map(f64::from)),
     ];
     if trainer.human_normalised(Some(0.0)).is_some() {
-        let evaluated = evaluation.map(Evaluation::mean_return);
-        for (name, score) in [("rollout", counters.mean_return()), ("eval", evaluated)] {
-            row.push((format!("{name}/human_normalised"), trainer.human_normalised(score)));
-        }
+        let normalised = trainer.human_normalised(counters.mean_return());
+        row.push(("rollout/human_normalised".to_string(), normalised));
+        row.push(("eval/human_normalised".to_string(), None));
     }
     let axes = trainer.hyper.space().axes().iter();
     for ((axis, value), correlation) in axes.zip(trainer.hyper.values()).zip(insight.correlations) {

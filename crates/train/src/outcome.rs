@@ -21,6 +21,9 @@ pub struct RunResult {
     pub seed: u64,
     /// Environment steps taken.
     pub steps: u64,
+    /// Environment steps that were asked for; what is left of them is less than a rollout.
+    #[serde(default)]
+    pub steps_asked: u64,
     /// Episodes that ended and count.
     pub episodes: u64,
     /// Mean raw return of the last hundred training episodes; null when none has ended.
@@ -41,9 +44,12 @@ pub struct RunResult {
     pub cpu_seconds: f64,
     /// Peak resident memory of the process in megabytes.
     pub peak_memory_mb: f64,
-    /// SHA-256 of the last policy file.
+    /// The digest of the last policy, which its file carries too.
     pub policy_sha256: String,
-    /// Wall-clock seconds of the hyper-agent since the start or resume; null for schedulers without a context, which are not timed.
+    /// The digest of the best policy; null when none was kept.
+    #[serde(default)]
+    pub best_policy_sha256: Option<String>,
+    /// Wall-clock seconds of the hyper-agent, over all resumes; null for schedulers without a context, which are not timed.
     #[serde(default)]
     pub hyper_seconds: Option<Box<HyperSeconds>>,
     /// What is to be said of a population besides; absent for a single run. Its scores above are those of its best member, and
@@ -88,6 +94,20 @@ impl HyperSeconds {
     /// All parts together.
     pub fn total(&self) -> f64 {
         self.projecting + self.encoding + self.reading + self.writing + self.training
+    }
+}
+
+impl HyperSeconds {
+    /// Both together.
+    pub fn plus(&self, other: &Self) -> Self {
+        Self {
+            projecting: self.projecting + other.projecting,
+            encoding: self.encoding + other.encoding,
+            reading: self.reading + other.reading,
+            writing: self.writing + other.writing,
+            training: self.training + other.training,
+            updates: self.updates + other.updates,
+        }
     }
 }
 
@@ -143,7 +163,7 @@ impl From<String> for RunError {
 
 /// What an observer is told, a few times a second.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Progress<'a> {
+pub struct Progress {
     /// Environment steps taken.
     pub steps: u64,
     /// Environment steps of the whole run.
@@ -159,11 +179,15 @@ pub struct Progress<'a> {
     /// The best evaluation so far.
     pub best_evaluation: Option<f64>,
     /// The scheduled hyperparameters and their current values.
-    pub hyperparameters: Vec<(&'a str, f64)>,
+    pub hyperparameters: Vec<(String, f64)>,
     /// Probability of a random hyper-action.
     pub epsilon: f32,
     /// Tuples in the episodic memory.
     pub memory: usize,
     /// The scores of a population's members; empty for a single run. The steps are then those of each member on average.
     pub members: Vec<Option<f64>>,
+    /// Episodes that have ended and all episodes of the evaluation that is going on.
+    pub evaluating: Option<(usize, usize)>,
+    /// What the user should be told once.
+    pub notes: Vec<String>,
 }

@@ -3,7 +3,8 @@
 //! The tensors have the names of the training parameters (`policy.0.weight`, ...) beside `normalizer.observation_mean`,
 //! `normalizer.observation_variance` and `normalizer.return_variance`, all little-endian, so that any safetensors reader can load them. One metadata entry,
 //! `epgt`, is a JSON object with the task, its options and the networks' settings. The bytes depend on nothing else, so equal policies have
-//! equal hashes.
+//! equal hashes. The entry also carries the policy's *digest*, the SHA-256 of the file that it would be without it, which is checked
+//! wherever a policy is read: a file that was cut or altered is refused. Files of earlier versions have none.
 //!
 //! Policies on images have `trunk.conv.0.weight`, ...: a row per output channel, ordered by channel, row and pixel of the window in
 //! the first convolution and by row, pixel and channel in the others; `trunk.dense.0.weight` is ordered by row, pixel and channel
@@ -23,7 +24,7 @@ use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::ArtifactError;
+use crate::artifact::{ArtifactError, reason, sha256_hex};
 
 /// A policy with all that is needed to act.
 pub struct Policy {
@@ -33,6 +34,12 @@ pub struct Policy {
     pub networks: ActorCritic,
     /// The frozen normalisation.
     pub normalizer: Normalizer,
+    /// The networks' settings.
+    pub settings: PolicySettings,
+    /// Variance of the discounted return that rewards were scaled by.
+    pub return_variance: f64,
+    /// The digest that the file carries; files of earlier versions have none.
+    pub digest: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -55,6 +62,18 @@ struct Description {
     /// The layers of a network on images; `hidden`, `value_hidden`, `shared` and `activation` mean nothing then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     image: Option<ImageLayers>,
+    /// SHA-256 of the file without this entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+}
+
+/// A policy as the bytes of its file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EncodedPolicy {
+    /// The digest that the file carries.
+    pub digest: String,
+    /// The file's bytes.
+    pub bytes: Vec<u8>,
 }
 
 /// Convolutions and the dense layers behind them.
@@ -70,21 +89,21 @@ const FORMAT: u32 = 3;
 /// What files are given whose observations are numbers, so that older programs read them.
 const FORMAT_OF_NUMBERS: u32 = 2;
 
-/// The file's bytes for these networks.
+/// The file of these networks.
 pub fn encode(
     task: &TaskSpec,
     settings: &PolicySettings,
     networks: &ActorCritic,
     normalizer: &Normalizer,
     normalize_observations: bool,
-) -> Result<Vec<u8>, String> {
+) -> Result<EncodedPolicy, String> {
     let image = task.image.map(|_| ImageLayers {
         conv_channels: settings.conv_channels.clone(),
         conv_kernels: settings.conv_kernels.clone(),
         conv_strides: settings.conv_strides.clone(),
         image_hidden: settings.image_hidden.clone(),
     });
-    let description = Description {
+    let mut description = Description {
         format: image.as_ref().map_or(FORMAT_OF_NUMBERS, |_| FORMAT),
         task: task.id.to_string(),
         env: task.options.changed(),
@@ -95,6 +114,7 @@ pub fn encode(
         shared: settings.shared,
         squash: settings.squash,
         image,
+        digest: None,
     };
     let f32_bytes = |data: &[f32]| data.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
     let f64_bytes = |data: &[f64]| data.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
@@ -124,22 +144,76 @@ pub fn encode(
         .map(|(name, dtype, shape, data)| Ok((name.as_str(), TensorView::new(*dtype, shape.clone(), data)?)))
         .collect::<Result<Vec<_>, safetensors::SafeTensorError>>()
         .map_err(|error| format!("cannot lay out the policy's tensors: {error}"))?;
-    let text = serde_json::to_string(&description).map_err(|error| format!("cannot describe the policy: {error}"))?;
+    let digest = sha256_hex(&laid_out(&views, &description)?);
+    description.digest = Some(digest.clone());
+    let bytes = laid_out(&views, &description)?;
+    Ok(EncodedPolicy { digest, bytes })
+}
+
+/// The bytes of a file with these tensors and this description.
+fn laid_out(views: &[(&str, TensorView<'_>)], description: &Description) -> Result<Vec<u8>, String> {
+    let text = serde_json::to_string(description).map_err(|error| format!("cannot describe the policy: {error}"))?;
     // A single entry: the order of several in a hash map would change the bytes from run to run.
     let metadata = HashMap::from([("epgt".to_string(), text)]);
-    safetensors::serialize(views, Some(metadata))
+    safetensors::serialize(views.iter().map(|(name, view)| (*name, view)), Some(metadata))
         .map_err(|error| format!("cannot lay out the policy's tensors: {error}"))
 }
 
+/// The digest that a file carries, if its content is what the digest was made of; `None` for files of versions that had none.
+///
+/// ```
+/// assert!(epgt_train::policy_file::digest(b"not a policy").unwrap_err().contains("damaged"));
+/// ```
+pub fn digest(bytes: &[u8]) -> Result<Option<String>, String> {
+    let (file, mut description) = parts(bytes)?;
+    let Some(digest) = description.digest.take() else {
+        return Ok(None);
+    };
+    let tensors = file.tensors();
+    let views: Vec<(&str, TensorView<'_>)> = tensors
+        .iter()
+        .map(|(name, view)| (name.as_str(), view.clone()))
+        .collect();
+    match sha256_hex(&laid_out(&views, &description)?) == digest {
+        true => Ok(Some(digest)),
+        false => {
+            Err("it was altered after it was written: its digest does not match; use another copy of it".to_string())
+        }
+    }
+}
+
+/// The tensors and the description of a file.
+fn parts(bytes: &[u8]) -> Result<(SafeTensors<'_>, Description), String> {
+    let damaged = |error: safetensors::SafeTensorError| format!("it is damaged ({error})");
+    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
+    let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
+    let description = metadata.metadata().as_ref().and_then(|entries| entries.get("epgt"));
+    let description = description
+        .and_then(|text| serde_json::from_str(text).ok())
+        .ok_or_else(|| "it lacks the description that this program writes".to_string())?;
+    Ok((file, description))
+}
+
+/// The most bytes of a policy file; the networks of a longer one would not have been trained.
+const MOST_BYTES: u64 = 8_000_000_000;
+
 /// Reads a policy file.
 pub fn read(path: &Path) -> Result<Policy, String> {
-    let bytes = std::fs::read(path).map_err(|error| {
-        ArtifactError::Unreadable {
-            path: path.into(),
-            reason: error.to_string(),
-        }
-        .to_string()
-    })?;
+    let unreadable = |reason: String| {
+        let path = path.into();
+        ArtifactError::Unreadable { path, reason }.to_string()
+    };
+    let about = std::fs::metadata(path).map_err(|error| unreadable(reason(&error)))?;
+    if !about.is_file() {
+        return Err(unreadable("it is not a file".to_string()));
+    }
+    if about.len() > MOST_BYTES {
+        return Err(unreadable(format!(
+            "its {} bytes are more than any policy has",
+            about.len()
+        )));
+    }
+    let bytes = std::fs::read(path).map_err(|error| unreadable(reason(&error)))?;
     decode(&bytes).map_err(|refusal| match refusal {
         Refusal::NotAPolicy(reason) => format!("{} is not a policy of this program: {reason}", path.display()),
         Refusal::Task(reason) => format!("the policy {} cannot be played: {reason}", path.display()),
@@ -162,17 +236,12 @@ impl From<String> for Refusal {
 }
 
 fn decode(bytes: &[u8]) -> Result<Policy, Refusal> {
-    let damaged = |error: safetensors::SafeTensorError| format!("it is damaged ({error})");
-    let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
-    let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
-    let description = metadata.metadata().as_ref().and_then(|entries| entries.get("epgt"));
-    let description: Description = description
-        .and_then(|text| serde_json::from_str(text).ok())
-        .ok_or_else(|| "it lacks the description that this program writes".to_string())?;
+    let (file, description) = parts(bytes)?;
     if description.format > FORMAT {
         let format = description.format;
         return Err(format!("it has format {format}, and this version reads up to {FORMAT}").into());
     }
+    let digest = digest(bytes)?;
     let task = epgt_envs::find(&description.task)
         .and_then(|task| task.with(description.env))
         .map_err(|error| Refusal::Task(error.to_string()))?;
@@ -195,6 +264,15 @@ fn decode(bytes: &[u8]) -> Result<Policy, Refusal> {
     settings.validate_for(&task)?;
     let shape = RowShape::from(env.observation_space());
     let actions: &Space = env.action_space();
+    // What the header describes is made only where the file is long enough to hold it.
+    let described = settings.size(shape, actions.size()).weights;
+    if described > (bytes.len() / size_of::<f32>()) as f64 {
+        return Err(format!(
+            "it describes networks of {} weights, more than it holds",
+            epgt_settings::number(described)
+        )
+        .into());
+    }
     let mut networks = ActorCritic::new(&settings, shape, actions, &mut Pcg64::from_seed(0));
     let shapes = networks.params.shapes().to_vec();
     for shape in &shapes {
@@ -210,21 +288,25 @@ fn decode(bytes: &[u8]) -> Result<Policy, Refusal> {
             .zip(numbers)
             .for_each(|(x, bytes)| *x = f32::from_le_bytes(*bytes));
     }
-    let statistics = |name: &str| -> Result<Vec<f64>, String> {
+    let statistics = |name: &str, numbers: usize| -> Result<Vec<f64>, String> {
         let tensor = file.tensor(name).map_err(|_| format!("it lacks the tensor {name}"))?;
-        if tensor.dtype() != Dtype::F64 || tensor.shape() != [shape.numbers()] {
+        if tensor.dtype() != Dtype::F64 || tensor.shape() != [numbers] {
             return Err(format!("its tensor {name} has another shape"));
         }
         let (numbers, _) = tensor.data().as_chunks::<8>();
         Ok(numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())
     };
-    let mean = statistics("normalizer.observation_mean")?;
-    let variance = statistics("normalizer.observation_variance")?;
+    let mean = statistics("normalizer.observation_mean", shape.numbers())?;
+    let variance = statistics("normalizer.observation_variance", shape.numbers())?;
+    let return_variance = statistics("normalizer.return_variance", 1)?;
     let normalizer = Normalizer::frozen(description.normalize_observations, &mean, &variance);
     Ok(Policy {
         task,
         networks,
         normalizer,
+        settings,
+        return_variance: return_variance[0],
+        digest,
     })
 }
 
@@ -286,7 +368,10 @@ mod tests {
             };
             let (mut networks, normalizer) = trained(&settings);
             let bytes = encode(&pendulum(), &settings, &networks, &normalizer, true).unwrap();
-            let mut policy = decode(&bytes).unwrap();
+            let mut policy = decode(&bytes.bytes).unwrap();
+            assert_eq!(policy.digest.as_ref(), Some(&bytes.digest));
+            assert_eq!(policy.settings, settings);
+            assert_eq!(policy.return_variance, normalizer.return_variance());
             assert_eq!(policy.task.label(), "Pendulum-v1 (g = 1.5)");
             let expected = answer(&mut networks, &normalizer);
             assert_eq!(answer(&mut policy.networks, &policy.normalizer), expected);
@@ -309,7 +394,7 @@ mod tests {
     #[test]
     fn damaged_and_foreign_files_are_refused_by_reason() {
         let (networks, normalizer) = trained(&small());
-        let encode = |task: &TaskSpec, settings| encode(task, &settings, &networks, &normalizer, true).unwrap();
+        let encode = |task: &TaskSpec, settings| encode(task, &settings, &networks, &normalizer, true).unwrap().bytes;
         let reason = |bytes: &[u8]| match decode(bytes).err() {
             Some(Refusal::NotAPolicy(reason)) => reason,
             other => panic!("{other:?}"),
@@ -330,6 +415,25 @@ mod tests {
             ..small()
         };
         assert!(reason(&encode(epgt_envs::find("CartPole-v1").unwrap(), squash)).contains("finite bounds"));
+        // Sizes that only the header claims are never made.
+        for hidden in [vec![1 << 32, 32], vec![usize::MAX; 3]] {
+            let claimed = PolicySettings { hidden, ..small() };
+            let error = reason(&encode(&pendulum(), claimed));
+            assert!(error.contains("more than it holds"), "{error}");
+        }
+        let deep = PolicySettings {
+            hidden: vec![1; 100_000],
+            ..small()
+        };
+        assert!(reason(&encode(&pendulum(), deep)).contains("100000 layers"));
+        let image = |change: fn(&mut PolicySettings)| {
+            let mut settings = small();
+            change(&mut settings);
+            reason(&encode(epgt_envs::find("PixelCatch-v0").unwrap(), settings))
+        };
+        assert!(image(|settings| settings.conv_channels = vec![1 << 40, 64, 32]).contains("more than it holds"));
+        assert!(image(|settings| settings.image_hidden = vec![1 << 40]).contains("more than it holds"));
+        assert!(image(|settings| settings.conv_kernels = vec![usize::MAX, 4, 3]).contains("not all windows fit"));
         let text = r#""format\":2"#.as_bytes();
         let at = bytes.windows(text.len()).position(|window| window == text).unwrap();
         let mut newer = bytes.clone();
@@ -358,7 +462,7 @@ mod tests {
             true,
         )
         .unwrap();
-        let mut policy = decode(&bytes).unwrap();
+        let mut policy = decode(&bytes.bytes).unwrap();
         let image: Vec<u8> = (0..task.observed().size()).map(|i| (i % 256) as u8).collect();
         let (mut expected, mut value) = ([0.0], [0.0]);
         networks.values_of(&image, 1, &mut expected);

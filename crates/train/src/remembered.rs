@@ -25,13 +25,13 @@ pub struct Remembered {
 ///
 /// ```
 /// use epgt_train::{Assignment, Config, Run, remembered};
-/// let directory = std::env::temp_dir().join(format!("epgt-doc-memory-{}", std::process::id()));
+/// # let place = tempfile::tempdir().unwrap();
+/// # let directory = place.path().join("run");
 /// let settings = [("task", "CartPole-v1"), ("steps", "4000"), ("scheduler", "epgt")];
 /// let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))?;
-/// Run::create(config, &directory, true).unwrap().train(&Default::default(), &mut |_| {}).unwrap();
+/// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut |_| {}).unwrap();
 /// let memory = remembered(&directory).unwrap().unwrap();
 /// assert_eq!(memory.keys.len(), memory.key_dim * memory.values.len());
-/// # std::fs::remove_dir_all(directory).unwrap();
 /// # Ok::<(), String>(())
 /// ```
 pub fn remembered(directory: &Path) -> Result<Option<Remembered>, RunError> {

@@ -1,6 +1,7 @@
 //! A run: a directory, a trainer, and the loop around them.
 //!
 //! ```text
+//! epgt.json             that this directory is the program's own, and who made the run: version, commit, date, host, command
 //! config.toml           the complete resolved configuration
 //! metrics.csv           one row per log interval, Stable-Baselines3's names
 //! decisions.csv         every decision of the hyper-agent, why, and what came of it
@@ -15,7 +16,7 @@
 //! any moment and resumed ends with the same bytes as one that was not.
 
 use std::borrow::Cow;
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -24,12 +25,15 @@ use epgt_envs::gymnasium::ended_cpu_seconds;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact;
-use crate::best::Best;
-use crate::lock::lock;
+use crate::best::{self, Best, Head};
+use crate::cadence::{Cadence, Due, crosses};
+use crate::directory::{self, Opened, ResumeWith};
+use crate::eval_budget::EvalBudget;
 use crate::logs::{LogLengths, Logs};
-use crate::outcome::{Progress, RunEnd, RunError, RunResult};
+use crate::outcome::{HyperSeconds, Progress, RunEnd, RunError, RunResult};
+use crate::policy_file::{self, EncodedPolicy};
 use crate::trainer::{SavedTrainer, TrainError, Trainer};
-use crate::{Config, Device, Evaluation, directory, policy_file, usage};
+use crate::{Config, Evaluation, usage};
 
 /// File names in a run directory.
 pub const CONFIG: &str = "config.toml";
@@ -48,25 +52,34 @@ const LEAST_CHECKPOINT: f64 = 1.0;
 
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Checkpoint<'a> {
-    config: Cow<'a, str>,
+    head: Head<'a>,
     pub(crate) trainer: SavedTrainer<'a>,
     logs: LogLengths,
     best: Best,
+    budget: EvalBudget,
+    due: Option<Due>,
+    spent: Spent,
+}
+
+/// What a run has taken.
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+struct Spent {
     wall_seconds: f64,
     cpu_seconds: f64,
+    hyper: Option<HyperSeconds>,
 }
 
 /// A training run in its directory.
 ///
 /// ```
 /// use epgt_train::{Assignment, Config, Run, RunEnd};
-/// let directory = std::env::temp_dir().join(format!("epgt-doc-{}", std::process::id()));
+/// # let place = tempfile::tempdir().unwrap();
+/// # let directory = place.path().join("run");
 /// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
-/// let mut run = Run::create(config, &directory, true).unwrap();
+/// let mut run = Run::create(config, &directory, false).unwrap();
 /// let end = run.train(&Default::default(), &mut |_| {}).unwrap();
 /// assert!(matches!(end, RunEnd::Finished(result) if result.steps == 2000));
 /// assert!(directory.join("best.safetensors").exists());
-/// # std::fs::remove_dir_all(directory).unwrap();
 /// # Ok::<(), String>(())
 /// ```
 pub struct Run {
@@ -76,20 +89,28 @@ pub struct Run {
     trainer: Trainer,
     logs: Logs,
     best: Best,
-    /// Wall-clock and CPU seconds before this process took over.
-    before: (f64, f64),
+    /// The best policy's file.
+    kept: Option<EncodedPolicy>,
+    budget: EvalBudget,
+    due: Option<Due>,
+    /// What it had taken before this process took over.
+    before: Spent,
     /// Steps that were done when this process took over.
     steps_before: u64,
     started: Instant,
     /// Of the training thread, or of the process where the run has it to itself; workers come on top.
     cpu_clock: fn() -> f64,
     cpu_started: f64,
+    /// What the user should be told, once.
+    notes: Vec<String>,
+    has_told_of_cuts: bool,
     /// Held as long as the run is open, so that no second process trains in the same directory.
     _lock: File,
 }
 
 impl Run {
-    /// Starts a run in a new directory. An existing run is only replaced with `force`, and then only its own files.
+    /// Starts a run in a new directory, or an empty one. A run that is there is only replaced with `force`, and then only its own
+    /// files; a directory with other files is always refused.
     pub fn create(config: Config, directory: &Path, force: bool) -> Result<Self, RunError> {
         if config.run.scheduler.is_population() {
             let name = config.run.scheduler.name();
@@ -97,59 +118,63 @@ impl Run {
                 "the scheduler {name} takes a population; start it with Training::create"
             )));
         }
-        let lock = directory::take(directory, force)?;
-        Self::begin(config, directory, lock)
-    }
-
-    /// Starts a run in a directory that this process has the lock of; what a run left there goes.
-    fn begin(config: Config, directory: &Path, lock: File) -> Result<Self, RunError> {
-        directory::clear(directory)?;
-        let config_text = config.to_toml();
+        directory::refuse_taken(directory, force)?;
+        // What cannot be trained leaves no directory behind.
         let trainer = Trainer::new(&config)?;
+        let lock = directory::take(directory, force)?;
+        let config_text = config.to_toml();
+        directory::begin(directory, &config_text, None)?;
         let logs = Logs::create(directory, &trainer)?;
-        artifact::write_atomically(directory.join(CONFIG), config_text.as_bytes())?;
         Ok(Self::new(directory, config, config_text, trainer, logs, lock))
-    }
-
-    /// Refuses a directory that already holds a run.
-    pub fn refuse_taken(directory: &Path) -> Result<(), RunError> {
-        match directory.join(CONFIG).exists() {
-            false => Ok(()),
-            true => Err(RunError(format!(
-                "{} already holds a run; resume it with --resume, choose another --out, or replace it with --force",
-                directory.display()
-            ))),
-        }
     }
 
     /// Goes on from the last checkpoint of a run, or from its start if it was stopped before the first.
     pub fn resume(directory: &Path) -> Result<Self, RunError> {
-        Self::resume_on(directory, None)
+        Self::resume_with(directory, ResumeWith::default())
     }
 
-    /// [`resume`](Self::resume) with the networks on this processor instead of the configured one; a checkpoint is the same on all.
-    pub fn resume_on(directory: &Path, device: Option<Device>) -> Result<Self, RunError> {
-        let (mut config, config_text) = directory::read_config(directory)?;
-        config.run.device = device.unwrap_or(config.run.device);
-        let lock = lock(directory)?;
-        if !directory::has_checkpoint(directory)? {
-            return Self::begin(config, directory, lock);
-        }
+    /// [`resume`](Self::resume) on another processor, or to another number of steps.
+    pub fn resume_with(directory: &Path, with: ResumeWith) -> Result<Self, RunError> {
+        let mut opened = directory::open(directory, with)?;
+        let Some(payload) = opened.checkpoint.take() else {
+            let Opened {
+                config,
+                config_text,
+                lock,
+                marker,
+                ..
+            } = opened;
+            let trainer = Trainer::new(&config)?;
+            directory::begin(directory, &config_text, Some(marker))?;
+            let logs = Logs::create(directory, &trainer)?;
+            return Ok(Self::new(directory, config, config_text, trainer, logs, lock));
+        };
         let path = directory.join(CHECKPOINT);
-        let payload = artifact::open(&path)?;
         let checkpoint: Checkpoint<'_> =
             postcard::from_bytes(&payload).map_err(|_| directory::of_another_version(&path))?;
-        if checkpoint.config != config_text {
-            return Err(directory::config_has_changed(directory));
-        }
-        let mut trainer = Trainer::new(&config)?;
+        opened.check_fits(directory, &checkpoint.head.config)?;
+        let mut trainer = Trainer::for_checkpoint(&opened.config)?;
         trainer
             .restore(checkpoint.trainer)
             .map_err(|error| RunError(format!("{}: {error}", path.display())))?;
+        opened.check_steps(trainer.counters.steps)?;
         let logs = Logs::resume(directory, &checkpoint.logs)?;
+        let kept = checkpoint.head.best.into_owned();
+        let restored = best::restore(directory, kept.as_ref())?;
+        opened.note(directory, trainer.is_finished() && checkpoint.due.is_none())?;
+        let Opened {
+            config,
+            config_text,
+            lock,
+            ..
+        } = opened;
         let mut run = Self::new(directory, config, config_text, trainer, logs, lock);
         run.best = checkpoint.best;
-        run.before = (checkpoint.wall_seconds, checkpoint.cpu_seconds);
+        run.kept = kept;
+        run.budget = checkpoint.budget;
+        run.due = checkpoint.due;
+        run.before = checkpoint.spent;
+        run.notes.extend(restored);
         Ok(run)
     }
 
@@ -162,11 +187,16 @@ impl Run {
             trainer,
             logs,
             best: Best::default(),
-            before: (0.0, 0.0),
+            kept: None,
+            budget: EvalBudget::default(),
+            due: None,
+            before: Spent::default(),
             started: Instant::now(),
             cpu_clock: usage::thread_cpu_seconds,
             // A worker's start belongs to its run.
             cpu_started: usage::thread_cpu_seconds() + ended_cpu_seconds(),
+            notes: Vec::new(),
+            has_told_of_cuts: false,
             _lock: lock,
         }
     }
@@ -187,45 +217,49 @@ impl Run {
         &self.config
     }
 
+    /// Environment steps that are done.
+    pub fn steps_done(&self) -> u64 {
+        self.trainer.counters.steps
+    }
+
+    /// Whether nothing is left to do.
+    fn is_finished(&self) -> bool {
+        self.trainer.is_finished() && self.due.is_none()
+    }
+
     /// Trains until the budget is spent or `stop` is set, telling `observe` how it goes.
     ///
-    /// When stopped it finishes the phase and saves; after an error the last good checkpoint stays as it was.
-    pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress<'_>)) -> Result<RunEnd, RunError> {
+    /// When stopped it finishes the phase, or leaves the evaluation that it is at for later, and saves; after an error the last good
+    /// checkpoint stays as it was. A run that had finished before has its result again.
+    pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress)) -> Result<RunEnd, RunError> {
+        if let Some(result) = self.is_finished().then(|| earlier_result(&self.directory)).flatten() {
+            return Ok(RunEnd::Finished(result));
+        }
         self.started = Instant::now();
         self.cpu_started = (self.cpu_clock)();
-        let run = &self.config.run;
-        let share = |interval: Option<u64>, parts: u64| interval.unwrap_or((run.steps / parts).max(1));
-        let log_every = share(run.log_interval, 100);
-        let evaluate_every = share(run.eval_interval, 10);
-        let checkpoint_every = share(run.checkpoint_interval, 10);
-        let least_checkpoint = if run.checkpoint_interval.is_some() {
-            0.0
-        } else {
-            LEAST_CHECKPOINT
+        let cadence = Cadence::new(&self.config.run, 0);
+        let least_checkpoint = match self.config.run.checkpoint_interval {
+            Some(_) => 0.0,
+            None => LEAST_CHECKPOINT,
         };
-        let crosses = |every: u64, before: u64, now: u64| every > 0 && now / every > before / every;
 
         let (mut reported, mut checkpointed) = (self.started, self.started);
-        while !self.trainer.is_finished() {
+        while !self.is_finished() {
             let before = self.trainer.counters.steps;
-            self.trainer.iterate().map_err(|error| self.stopped_by(&error))?;
-            for decision in self.trainer.hyper.take_decisions() {
-                self.logs.decision(&decision);
-            }
-            let now = self.trainer.counters.steps;
-            let finished = self.trainer.is_finished();
-            let evaluation = match crosses(evaluate_every, before, now) || (finished && evaluate_every > 0) {
-                true => Some(self.evaluate()?),
-                false => None,
-            };
-            if crosses(log_every, before, now) || evaluation.is_some() || finished {
-                if self.best.take_training(self.config.run.best_by, &self.trainer.counters) {
-                    self.keep_as_best()?;
+            if self.due.is_none() {
+                self.trainer.iterate().map_err(|error| self.stopped_by(&error))?;
+                for decision in self.trainer.hyper.take_decisions() {
+                    self.logs.decision(&decision);
                 }
-                let best = self.best.evaluation;
-                self.logs
-                    .metrics(&self.trainer, self.wall_seconds(), evaluation.as_ref(), best)?;
+                self.due = Some(cadence.due(before, &self.trainer, &self.config.run, &self.budget));
             }
+            let (now, finished) = (self.trainer.counters.steps, self.trainer.is_finished());
+            if let Some(due) = self.due
+                && !self.log_what_is_due(due, stop, observe)?
+            {
+                break;
+            }
+            self.due = None;
             let is_long = self.trainer.rollout.batch_size() > 1000;
             if (is_long || self.trainer.counters.rollouts.is_multiple_of(16))
                 && reported.elapsed().as_secs_f64() > REPORT_EVERY
@@ -236,62 +270,116 @@ impl Run {
             if finished || stop.load(Ordering::Relaxed) {
                 break;
             }
-            if crosses(checkpoint_every, before, now) && checkpointed.elapsed().as_secs_f64() >= least_checkpoint {
+            if crosses(cadence.checkpoint, before, now) && checkpointed.elapsed().as_secs_f64() >= least_checkpoint {
                 self.save()?;
                 checkpointed = Instant::now();
             }
         }
         let policy_sha256 = self.save()?;
         observe(&self.progress());
-        if !self.trainer.is_finished() {
-            return Ok(RunEnd::Interrupted {
-                steps: self.trainer.counters.steps,
-            });
+        let interrupted = RunEnd::Interrupted {
+            steps: self.trainer.counters.steps,
+        };
+        if !self.is_finished() {
+            return Ok(interrupted);
         }
-        let best_checkpoint = self.best.checkpoint(&self.config.run, &self.directory)?;
-        let result = self.result(policy_sha256, best_checkpoint);
+        let mut final_score = None;
+        if self.best.has_final_score(&self.config.run) {
+            let mut watch = watched(self.progress(), self.config.run.final_episodes, stop, observe);
+            match best::play_best(&self.config.run, &self.directory, &mut watch)? {
+                None => return Ok(interrupted),
+                Some(evaluation) => final_score = Some(evaluation.mean_return()),
+            }
+        }
+        let result = self.result(policy_sha256, final_score);
         let text = serde_json::to_string_pretty(&result).map_err(|error| RunError(error.to_string()))?;
         artifact::write_atomically(self.directory.join(RESULT), text.as_bytes())?;
         Ok(RunEnd::Finished(result))
     }
 
-    /// One evaluation; the best policy so far is kept.
-    fn evaluate(&mut self) -> Result<Evaluation, RunError> {
+    /// Evaluates and logs; says whether that could be done before `stop` was set.
+    fn log_what_is_due(
+        &mut self,
+        due: Due,
+        stop: &AtomicBool,
+        observe: &mut dyn FnMut(&Progress),
+    ) -> Result<bool, RunError> {
+        let mut evaluation = None;
+        if due.episodes > 0 {
+            evaluation = self.evaluate(due.episodes, stop, observe)?;
+            if evaluation.is_none() {
+                return Ok(false);
+            }
+        }
+        if due.log {
+            if self.best.take_training(self.config.run.best_by, &self.trainer.counters) {
+                self.keep_as_best()?;
+            }
+            let best = self.best.evaluation;
+            self.logs
+                .metrics(&self.trainer, self.wall_seconds(), evaluation.as_ref(), best)?;
+        }
+        Ok(true)
+    }
+
+    /// One evaluation; the best policy so far is kept. `None` where it was stopped.
+    fn evaluate(
+        &mut self,
+        episodes: usize,
+        stop: &AtomicBool,
+        observe: &mut dyn FnMut(&Progress),
+    ) -> Result<Option<Evaluation>, RunError> {
+        let mut watch = watched(self.progress(), episodes, stop, observe);
         let run = &self.config.run;
-        let evaluation = self
-            .trainer
-            .evaluate(run)
-            .map_err(|error| self.stopped_by(&TrainError::Environment(error)))?;
-        if self.best.take_evaluation(run.best_by, evaluation.mean_return()) {
+        let evaluation = self.trainer.evaluate(run, episodes, &mut watch);
+        drop(watch);
+        let evaluation = evaluation.map_err(|error| self.stopped_by(&TrainError::Environment(error)))?;
+        let Some(evaluation) = evaluation else { return Ok(None) };
+        self.budget.take(&evaluation);
+        if let Some(sentence) = evaluation.cut_sentence(self.config.run.eval_max_steps)
+            && !std::mem::replace(&mut self.has_told_of_cuts, true)
+        {
+            self.notes.push(format!("{sentence} (eval_max_steps)."));
+        }
+        if self
+            .best
+            .take_evaluation(self.config.run.best_by, evaluation.mean_return())
+        {
             self.keep_as_best()?;
         }
-        Ok(evaluation)
+        Ok(Some(evaluation))
     }
 
     fn keep_as_best(&mut self) -> Result<(), RunError> {
         let policy = self.policy_bytes()?;
-        Ok(artifact::write_atomically(self.directory.join(BEST_POLICY), &policy)?)
+        artifact::write_atomically(self.directory.join(BEST_POLICY), &policy.bytes)?;
+        self.kept = Some(policy);
+        Ok(())
     }
 
-    /// Writes the latest policy and the checkpoint; returns the policy's hash.
+    /// Writes the latest policy and the checkpoint; returns the policy's digest.
     fn save(&mut self) -> Result<String, RunError> {
         let policy = self.policy_bytes()?;
-        artifact::write_atomically(self.directory.join(LAST_POLICY), &policy)?;
+        artifact::write_atomically(self.directory.join(LAST_POLICY), &policy.bytes)?;
         let checkpoint = Checkpoint {
-            config: Cow::Borrowed(&self.config_text),
+            head: Head {
+                config: Cow::Borrowed(&self.config_text),
+                best: Cow::Borrowed(&self.kept),
+            },
             logs: self.logs.sync()?,
             trainer: self.trainer.save(),
             best: self.best,
-            wall_seconds: self.wall_seconds(),
-            cpu_seconds: self.cpu_seconds(),
+            budget: self.budget,
+            due: self.due,
+            spent: self.spent(),
         };
         let payload = postcard::to_stdvec(&checkpoint).map_err(|error| RunError(error.to_string()))?;
         artifact::write_atomically(self.directory.join(CHECKPOINT), &artifact::seal(payload))?;
-        Ok(artifact::sha256_hex(&policy))
+        Ok(policy.digest)
     }
 
     /// The policy as a file; everything of the trainer is here afterwards.
-    fn policy_bytes(&mut self) -> Result<Vec<u8>, RunError> {
+    fn policy_bytes(&mut self) -> Result<EncodedPolicy, RunError> {
         self.trainer.fetch().map_err(|error| self.stopped_by(&error))?;
         let (run, trainer) = (&self.config.run, &self.trainer);
         let settings = &self.config.policy;
@@ -306,20 +394,33 @@ impl Run {
     }
 
     fn wall_seconds(&self) -> f64 {
-        self.before.0 + self.started.elapsed().as_secs_f64()
+        self.before.wall_seconds + self.started.elapsed().as_secs_f64()
     }
 
-    fn cpu_seconds(&self) -> f64 {
-        self.before.1 + self.trainer.cpu_seconds(self.cpu_clock) - self.cpu_started
+    /// What the run has taken until now, over all resumes.
+    fn spent(&self) -> Spent {
+        let cpu = self.trainer.cpu_seconds(self.cpu_clock) - self.cpu_started;
+        let hyper = self.trainer.hyper.costs().map(HyperSeconds::from);
+        Spent {
+            wall_seconds: self.wall_seconds(),
+            cpu_seconds: self.before.cpu_seconds + cpu,
+            hyper: hyper.map(|now| self.before.hyper.unwrap_or_default().plus(&now)),
+        }
     }
 
-    fn progress(&self) -> Progress<'_> {
+    /// How it goes, with what is to be told once.
+    fn progress(&mut self) -> Progress {
+        let notes = std::mem::take(&mut self.notes);
         let (trainer, counters) = (&self.trainer, &self.trainer.counters);
         let steps_per_second =
             (counters.steps - self.steps_before) as f64 / self.started.elapsed().as_secs_f64().max(1e-9);
-        let total_steps = self.config.rollouts() * self.config.rollout_steps();
+        // Where rollouts differ in length, the end is known when it has come.
+        let total_steps = match trainer.is_finished() {
+            true => counters.steps,
+            false => self.config.total_steps(),
+        };
         let insight = trainer.hyper.insight();
-        let names = trainer.hyper.space().axes().iter().map(|axis| axis.name.as_str());
+        let names = trainer.hyper.space().axes().iter().map(|axis| axis.name.clone());
         Progress {
             steps: counters.steps,
             total_steps,
@@ -332,29 +433,33 @@ impl Run {
             epsilon: insight.epsilon,
             memory: insight.memory,
             members: Vec::new(),
+            evaluating: None,
+            notes,
         }
     }
 
     fn result(&self, policy_sha256: String, best_checkpoint: Option<f64>) -> RunResult {
         let (run, counters) = (&self.config.run, &self.trainer.counters);
-        let wall_seconds = self.wall_seconds();
+        let spent = self.spent();
         RunResult {
             task: run.task.clone(),
             algo: run.algo.name().to_string(),
             scheduler: run.scheduler.name().to_string(),
             seed: run.seed,
             steps: counters.steps,
+            steps_asked: run.steps,
             episodes: counters.episodes,
             return_last_100: counters.mean_return(),
             best_evaluation: self.best.evaluation,
             best_checkpoint,
             human_normalised: self.trainer.human_normalised(counters.mean_return()),
-            steps_per_second: counters.steps as f64 / wall_seconds.max(1e-9),
-            wall_seconds,
-            cpu_seconds: self.cpu_seconds(),
+            steps_per_second: counters.steps as f64 / spent.wall_seconds.max(1e-9),
+            wall_seconds: spent.wall_seconds,
+            cpu_seconds: spent.cpu_seconds,
             peak_memory_mb: usage::peak_memory_mb(),
             policy_sha256,
-            hyper_seconds: self.trainer.hyper.costs().map(|costs| Box::new(costs.into())),
+            best_policy_sha256: self.kept.as_ref().map(|policy| policy.digest.clone()),
+            hyper_seconds: spent.hyper.map(Box::new),
             population: None,
         }
     }
@@ -372,4 +477,29 @@ impl Run {
             self.trainer.counters.steps
         ))
     }
+}
+
+/// Tells `observe` now and then how many of an evaluation's episodes have ended, and stops it where `stop` is set.
+pub(crate) fn watched<'a>(
+    mut progress: Progress,
+    episodes: usize,
+    stop: &'a AtomicBool,
+    observe: &'a mut dyn FnMut(&Progress),
+) -> impl FnMut(usize) -> bool + 'a {
+    let mut told: Option<Instant> = None;
+    move |ended| {
+        if told.is_none_or(|told| told.elapsed().as_secs_f64() > REPORT_EVERY) {
+            progress.evaluating = Some((ended, episodes));
+            observe(&progress);
+            progress.notes.clear();
+            told = Some(Instant::now());
+        }
+        !stop.load(Ordering::Relaxed)
+    }
+}
+
+/// The result of a run that has finished.
+pub(crate) fn earlier_result(directory: &Path) -> Option<RunResult> {
+    let text = fs::read(directory.join(RESULT)).ok()?;
+    serde_json::from_slice(&text).ok()
 }

@@ -2,7 +2,7 @@
 
 use epgt_hyper::Scheduler;
 use epgt_pg::Algorithm;
-use epgt_settings::{choice, settings};
+use epgt_settings::{choice, quoted, settings};
 
 use crate::best::BestBy;
 use crate::evaluate::EvalActions;
@@ -25,7 +25,7 @@ choice! {
         /// The CPU.
         Cpu = "cpu",
         /// An NVIDIA GPU.
-        Cuda = "cuda",
+        Cuda = "cuda" | "gpu" | "nvidia",
     }
 }
 
@@ -42,6 +42,9 @@ settings! {
         pub preset: Preset = Preset::Default;
         /// The one number that determines everything random.
         pub seed: u64 = 0;
+        /// A policy file to start from, or the directory of a run whose best policy it is; empty to start from random weights. The networks'
+        /// settings are the policy's where nothing else is said.
+        pub init: String = String::new();
         /// Environment steps in all; what is left of the last rollout is not played.
         @ "n_e"
         pub steps: u64 = 100_000;
@@ -62,6 +65,11 @@ settings! {
         pub eval_interval: Option<u64> = None;
         /// Episodes of an evaluation.
         pub eval_episodes: usize = 10;
+        /// Steps of all evaluations together, at most, as a share of the steps that training has taken, where eval_interval is auto:
+        /// an evaluation that would exceed it is left out, and the one at the end has as many episodes as it allows, at least one.
+        pub eval_share: f64 = 0.25;
+        /// Steps after which an evaluated episode that has not ended is cut; it counts with what it has earned.
+        pub eval_max_steps: u64 = crate::evaluate::MAX_STEPS;
         /// How an evaluation's actions are chosen: the most likely ones (deterministic), drawn as in training (stochastic), or auto,
         /// which is stochastic in Atari's games and deterministic elsewhere.
         pub eval_actions: EvalActions = EvalActions::Auto;
@@ -89,10 +97,16 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// An assignment from its two halves.
+    /// An assignment from its two halves. The run's own settings have no section, but may be said to be of `run`.
+    ///
+    /// ```
+    /// use epgt_train::Assignment;
+    /// assert_eq!(Assignment::new("run.steps", 1000), Assignment::new("steps", 1000));
+    /// ```
     pub fn new(key: impl Into<String>, value: impl ToString) -> Self {
+        let key = key.into();
         Self {
-            key: key.into(),
+            key: key.strip_prefix("run.").map(str::to_string).unwrap_or(key),
             value: value.to_string(),
         }
     }
@@ -108,7 +122,7 @@ impl Assignment {
     pub fn parse(text: &str) -> Result<Self, String> {
         let (key, value) = text
             .split_once('=')
-            .ok_or_else(|| format!("'{text}' should be KEY=VALUE"))?;
+            .ok_or_else(|| format!("'{}' should be KEY=VALUE", quoted(text)))?;
         Ok(Self::new(key.trim(), value.trim()))
     }
 }

@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
+use std::path::Path;
 
 use epgt_envs::gymnasium::ended_cpu_seconds;
 use epgt_envs::{EnvError, Normalizer, Observations, RowShape, TaskSpec, VecEnv};
@@ -19,10 +20,15 @@ use epgt_pg::{ActorCritic, Method, NotFinite, Phase, Rollout, Rule, SavedMethod,
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use crate::{Config, Evaluation, RunSettings, device, evaluate};
+use crate::logs::{self, Metrics};
+use crate::{Config, EvalPlan, Evaluation, RunError, RunSettings, best_policy, device, evaluate, policy_file};
 
 /// Episodes over which the training score is averaged.
 const SCORE_WINDOW: usize = 100;
+
+/// What the statistics of a policy that is started from count for, in rows: they were made of more, and those of another
+/// stage of training should still be able to move them.
+const ROWS_OF_A_POLICY: f64 = 10_000.0;
 
 /// Why training stopped before its end.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,11 +129,15 @@ pub struct Trainer {
     scheduled: Vec<usize>,
     /// The budget in environment steps.
     steps: u64,
+    /// Steps T of the shortest rollout that is played.
+    shortest: usize,
     /// Environment steps at which the last update phase will have begun, and the most rows that its last update can take:
     /// together they say when training is at its last update.
     end: (u64, u64),
     gamma: f32,
     normalizes_rewards: bool,
+    /// The metrics at the checkpoint that it was restored from, until it has trained again.
+    restored_metrics: Option<Metrics>,
 }
 
 /// A trainer's part of a checkpoint; it borrows while saving.
@@ -141,11 +151,21 @@ pub struct SavedTrainer<'a> {
     observations: Observations,
     rng: Pcg64,
     counters: Cow<'a, Counters>,
+    metrics: Metrics,
 }
 
 impl Trainer {
     /// Sets up a training run; the configuration must have been checked ([`Config::build`]).
     pub fn new(config: &Config) -> Result<Self, String> {
+        let mut trainer = Self::for_checkpoint(config)?;
+        if !config.run.init.is_empty() {
+            trainer.start_from(Path::new(&config.run.init))?;
+        }
+        Ok(trainer)
+    }
+
+    /// A trainer that a checkpoint is restored into: what the run once started from need not be there any more.
+    pub(crate) fn for_checkpoint(config: &Config) -> Result<Self, String> {
         let run = &config.run;
         let task = config.task()?;
         let (space, scheduled) = config.hyper_space()?;
@@ -192,9 +212,11 @@ impl Trainer {
             rng: Pcg64::for_purpose(run.seed, "actions", 0),
             scheduled,
             steps: run.steps,
+            shortest: config.shortest_rollout()?,
             end: config.end()?,
             gamma: gamma as f32,
             normalizes_rewards: normalizes.1,
+            restored_metrics: None,
             policy,
         };
         trainer.apply_hyper_action();
@@ -204,23 +226,49 @@ impl Trainer {
         Ok(trainer)
     }
 
+    /// Starts from a trained policy, a file or the best one of a run, instead of random weights: networks and normalisation are the
+    /// policy's, the optimiser has seen nothing.
+    fn start_from(&mut self, path: &Path) -> Result<(), String> {
+        let refusal = |problem: String| format!("init = {} cannot be used: {problem}", path.display());
+        let file = match path.is_dir() {
+            true => best_policy(path)
+                .map_err(|RunError(sentence)| sentence)?
+                .ok_or_else(|| refusal("the run there has kept no policy yet".to_string()))?,
+            false => path.to_path_buf(),
+        };
+        let policy = policy_file::read(&file)?;
+        if policy.normalizer.normalizes_observations() != self.normalizer.normalizes_observations() {
+            let said = policy.normalizer.normalizes_observations();
+            return Err(refusal(format!(
+                "it was trained with normalize_observations = {said}; set the same"
+            )));
+        }
+        self.policy.restore(policy.networks.params).map_err(refusal)?;
+        self.normalizer
+            .start_from(&policy.normalizer, policy.return_variance, ROWS_OF_A_POLICY);
+        Ok(())
+    }
+
     /// Lets up to `threads` threads step the environments, where they are slow enough for that to pay. Results do not depend on
     /// it, so it is not part of the configuration.
     pub fn use_threads(&mut self, threads: usize) {
         self.envs.use_threads(threads);
     }
 
-    /// One evaluation of the present policy. It has a seed of its own at every update of a run.
-    pub fn evaluate(&mut self, run: &RunSettings) -> Result<Evaluation, EnvError> {
-        let seed = Pcg64::for_purpose(run.seed, "evaluation", self.counters.updates).next_u64() >> 1;
-        evaluate(
-            &mut self.policy,
-            &self.normalizer,
-            &self.task,
-            run.eval_episodes,
-            seed,
-            run.eval_actions,
-        )
+    /// One evaluation of the present policy; see [`evaluate`]. It has a seed of its own at every update of a run.
+    pub fn evaluate(
+        &mut self,
+        run: &RunSettings,
+        episodes: usize,
+        watch: &mut dyn FnMut(usize) -> bool,
+    ) -> Result<Option<Evaluation>, EnvError> {
+        let plan = EvalPlan {
+            episodes,
+            seed: Pcg64::for_purpose(run.seed, "evaluation", self.counters.updates).next_u64() >> 1,
+            actions: run.eval_actions,
+            max_steps: run.eval_max_steps,
+        };
+        evaluate(&mut self.policy, &self.normalizer, &self.task, &plan, watch)
     }
 
     /// What `clock`, the CPU time of the thread that trains or of the process, shows, with that of the Python workers added. Only
@@ -234,14 +282,26 @@ impl Trainer {
         self.task.human_normalised(score?)
     }
 
-    /// Whether the budget is spent: the next rollout does not fit into it.
+    /// Whether the budget is spent: not even the shortest rollout fits into what is left of it.
     pub fn is_finished(&self) -> bool {
-        self.counters.steps + (self.method.n_steps() * self.rollout.n) as u64 > self.steps
+        self.left() < self.shortest as u64
+    }
+
+    /// Steps that are left to each environment.
+    fn left(&self) -> u64 {
+        self.steps.saturating_sub(self.counters.steps) / self.rollout.n as u64
     }
 
     /// One environment phase and the update phase that follows it.
     pub fn iterate(&mut self) -> Result<(), TrainError> {
-        self.rollout.set_steps(self.method.n_steps());
+        self.restored_metrics = None;
+        // Where the length is scheduled, a rollout that does not fit into the budget ends with it.
+        let chosen = self.method.n_steps();
+        let steps = match self.is_finished() {
+            true => chosen,
+            false => chosen.min(usize::try_from(self.left()).unwrap_or(chosen)),
+        };
+        self.rollout.set_steps(steps);
         collect(
             &mut self.rollout,
             &mut self.envs,
@@ -344,6 +404,11 @@ impl Trainer {
         }
     }
 
+    /// What is told of the last phase.
+    pub(crate) fn metrics(&self) -> Metrics {
+        self.restored_metrics.clone().unwrap_or_else(|| logs::of_training(self))
+    }
+
     /// Everything that a checkpoint must hold for training to go on as if nothing had happened.
     pub fn save(&self) -> SavedTrainer<'_> {
         SavedTrainer {
@@ -355,6 +420,7 @@ impl Trainer {
             observations: self.rollout.last_observations().into(),
             rng: self.rng.clone(),
             counters: Cow::Borrowed(&self.counters),
+            metrics: self.metrics(),
         }
     }
 
@@ -377,6 +443,7 @@ impl Trainer {
         }
         self.rng = saved.rng;
         self.counters = saved.counters.into_owned();
+        self.restored_metrics = Some(saved.metrics);
         self.send();
         Ok(())
     }

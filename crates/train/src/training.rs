@@ -6,19 +6,19 @@ use std::sync::atomic::AtomicBool;
 use crate::directory::read_config;
 use crate::outcome::{Progress, RunEnd, RunError};
 use crate::population::PopulationRun;
-use crate::{Config, Device, Run};
+use crate::{Config, ResumeWith, Run};
 
 /// What a configuration's scheduler asks for, with one face.
 ///
 /// ```
 /// use epgt_train::{Assignment, Config, RunEnd, Training};
-/// let directory = std::env::temp_dir().join(format!("epgt-doc-training-{}", std::process::id()));
+/// # let place = tempfile::tempdir().unwrap();
+/// # let directory = place.path().join("run");
 /// let settings = [("task", "CartPole-v1"), ("scheduler", "grid"), ("tune.gamma", "0.98:0.99"), ("steps", "1000")];
 /// let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))?;
-/// let mut training = Training::create(config, &directory, true).unwrap();
+/// let mut training = Training::create(config, &directory, false).unwrap();
 /// let Ok(RunEnd::Finished(result)) = training.train(&Default::default(), &mut |_| {}) else { panic!() };
 /// assert_eq!(result.population.unwrap().members, 2);
-/// # std::fs::remove_dir_all(directory).unwrap();
 /// # Ok::<(), String>(())
 /// ```
 pub enum Training {
@@ -37,11 +37,19 @@ impl Training {
         }
     }
 
-    /// Goes on from the last checkpoint, with the networks on this processor where one is named; see [`Run::resume_on`].
-    pub fn resume(directory: &Path, device: Option<Device>) -> Result<Self, RunError> {
+    /// Goes on from the last checkpoint; see [`Run::resume_with`]. Populations train on this processor.
+    pub fn resume(directory: &Path, with: ResumeWith) -> Result<Self, RunError> {
         match read_config(directory)?.0.run.scheduler.is_population() {
-            true => PopulationRun::resume(directory).map(Self::population),
-            false => Run::resume_on(directory, device).map(Self::single),
+            true => PopulationRun::resume(directory, with).map(Self::population),
+            false => Run::resume_with(directory, with).map(Self::single),
+        }
+    }
+
+    /// Environment steps that are done; of a population, those of the member that has done most.
+    pub fn steps_done(&self) -> u64 {
+        match self {
+            Self::Single(run) => run.steps_done(),
+            Self::Population(run) => run.steps_done(),
         }
     }
 
@@ -70,7 +78,7 @@ impl Training {
     }
 
     /// Trains until the budget is spent or `stop` is set; see [`Run::train`].
-    pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress<'_>)) -> Result<RunEnd, RunError> {
+    pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress)) -> Result<RunEnd, RunError> {
         match self {
             Self::Single(run) => run.train(stop, observe),
             Self::Population(run) => run.train(stop, observe),

@@ -81,6 +81,22 @@ pub fn give_memory_back() {
     }
 }
 
+/// The name of this machine; `unknown` where the system does not say.
+///
+/// ```
+/// assert!(!epgt_train::usage::host_name().is_empty());
+/// ```
+pub fn host_name() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the pointer is to as many bytes as the call is told, and the last of them stays 0.
+    let failed = unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) } != 0;
+    let length = name.iter().position(|&byte| byte == 0).unwrap_or(0);
+    match failed || length == 0 {
+        true => "unknown".to_string(),
+        false => String::from_utf8_lossy(&name[..length]).into_owned(),
+    }
+}
+
 fn usage_of(whom: libc::c_int) -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the pointer is to an rusage that lives across the call, and an rusage of zeros is valid should the call fail.

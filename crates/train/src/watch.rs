@@ -68,7 +68,7 @@ pub fn watch(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::evaluate;
+    use crate::{EvalPlan, evaluate};
     use epgt_envs::{Space, find};
     use epgt_pg::PolicySettings;
     use epgt_rng::Pcg64;
@@ -94,14 +94,25 @@ mod tests {
             let mut policy = ActorCritic::new(&settings, shape, env.action_space(), &mut rng);
             let normalizer = Normalizer::new(shape.numbers(), 1, true, true, 0.99);
             for actions in [EvalActions::Deterministic, EvalActions::Stochastic] {
-                let evaluated = evaluate(&mut policy, &normalizer, task, 1, 5, actions).unwrap();
+                let mut play = |episodes, seed| {
+                    let plan = EvalPlan {
+                        episodes,
+                        seed,
+                        actions,
+                        ..EvalPlan::default()
+                    };
+                    evaluate(&mut policy, &normalizer, task, &plan, &mut |_| true)
+                        .unwrap()
+                        .unwrap()
+                };
+                let evaluated = play(1, 5);
+                let two = play(2, 4);
                 let mut seen = 0;
                 let earned = watch(&mut policy, &normalizer, task, 5, actions, |_| seen += 1).unwrap();
                 assert_eq!(earned, evaluated.returns[0], "{id}");
                 assert_eq!(seen, evaluated.lengths[0] + 1, "{id}");
                 // The second of two side by side is the same; numbers may be rounded otherwise there, choices are not.
                 if matches!(env.action_space(), Space::Discrete(_)) {
-                    let two = evaluate(&mut policy, &normalizer, task, 2, 4, actions).unwrap();
                     assert_eq!(two.returns[1], earned, "{id}");
                 }
             }

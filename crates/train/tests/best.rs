@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use epgt_train::table::read_csv;
-use epgt_train::{Assignment, BEST_POLICY, Config, EvalActions, Run, RunEnd, RunResult, evaluate, policy_file};
+use epgt_train::{Assignment, BEST_POLICY, Config, EvalPlan, Run, RunEnd, RunResult, evaluate, policy_file};
 
 fn config(by: &str) -> Config {
     let pairs = [
@@ -59,17 +59,13 @@ fn the_best_checkpoint_is_the_mean_of_the_final_episodes_of_the_best_policy() {
         let result = finish(Run::create(config(by), &path, false).unwrap());
         let mut policy = policy_file::read(&path.join(BEST_POLICY)).unwrap();
         let task = policy.task.clone();
-        let seed = epgt_rng::Pcg64::for_purpose(0, "final evaluation", 0).next_u64() >> 1;
-        let played = evaluate(
-            &mut policy.networks,
-            &policy.normalizer,
-            &task,
-            100,
-            seed,
-            EvalActions::Auto,
-        )
-        .unwrap();
-        assert_eq!(result.best_checkpoint, Some(played.mean_return()));
+        let plan = EvalPlan {
+            episodes: 100,
+            seed: epgt_rng::Pcg64::for_purpose(0, "final evaluation", 0).next_u64() >> 1,
+            ..EvalPlan::default()
+        };
+        let played = evaluate(&mut policy.networks, &policy.normalizer, &task, &plan, &mut |_| true);
+        assert_eq!(result.best_checkpoint, Some(played.unwrap().unwrap().mean_return()));
     }
 }
 

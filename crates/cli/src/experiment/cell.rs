@@ -3,11 +3,18 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use epgt_report::text::{one_line, shortened};
 use epgt_train::artifact::write_atomically;
 use epgt_train::{CONFIG, Config, RESULT, RunResult, is_training};
 
+use crate::output::reason;
+use crate::report::runs::settings;
+
 /// What a run that failed leaves in its directory: why.
 const FAILURE: &str = "failure.txt";
+
+/// Characters of it that are shown.
+const LONGEST_FAILURE: usize = 4000;
 
 /// One run of the experiment.
 pub struct Cell {
@@ -15,6 +22,8 @@ pub struct Cell {
     pub method: usize,
     pub directory: PathBuf,
     pub config: Config,
+    /// Why it cannot be made with the experiment's scale, where it cannot.
+    pub refused: Option<String>,
 }
 
 /// How far a cell has come.
@@ -26,6 +35,8 @@ pub enum State {
     Begun,
     /// It has stopped with this sentence; it is tried again when the experiment is run again.
     Failed(String),
+    /// What is there cannot be read, and this sentence says why; nobody but the user may take it away.
+    Damaged(String),
     /// It is done.
     Finished(RunResult),
 }
@@ -33,10 +44,28 @@ pub enum State {
 impl Cell {
     /// Looks what is in the cell's directory; a run with other settings is refused, never mixed in.
     pub fn state(&self) -> Result<State, String> {
-        let failure = || fs::read_to_string(self.directory.join(FAILURE)).ok().map(State::Failed);
-        let Ok(there) = fs::read_to_string(self.directory.join(CONFIG)) else {
-            return Ok(failure().unwrap_or(State::New));
+        let failure = || {
+            let bytes = fs::read(self.directory.join(FAILURE)).ok()?;
+            // It may hold a traceback of an environment, whose words are anybody's.
+            let text = String::from_utf8_lossy(&bytes);
+            let lines: Vec<String> = text.lines().map(one_line).collect();
+            Some(State::Failed(shortened(&lines.join("\n"), LONGEST_FAILURE)))
         };
+        // No run of this cell can have begun with this scale, whatever another one has left here.
+        if self.refused.is_some() {
+            return Ok(State::New);
+        }
+        let path = self.directory.join(CONFIG);
+        let there = match fs::read_to_string(&path) {
+            Ok(there) => there,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(failure().unwrap_or(State::New));
+            }
+            Err(error) => return Ok(State::Damaged(format!("{}: {}", path.display(), reason(&error)))),
+        };
+        if let Err(problem) = settings(&there) {
+            return Ok(State::Damaged(format!("{}: {problem}", path.display())));
+        }
         if let Some(difference) = difference(&there, &self.config) {
             let hint = match difference.starts_with("steps = ") {
                 true => "say --scale F where it was made with one, choose another --out, or remove that directory",
@@ -73,6 +102,7 @@ impl Cell {
         Self {
             directory,
             config: self.config.clone(),
+            refused: self.refused.clone(),
             ..*self
         }
     }
@@ -93,6 +123,7 @@ impl Cell {
     /// Keeps why the run stopped, for whoever looks at the experiment later.
     pub fn note_failure(&self, sentence: &str) {
         // Where not even this can be written, the failure is told by the process that saw it.
+        let _ = fs::create_dir_all(&self.directory);
         let _ = write_atomically(self.directory.join(FAILURE), sentence.as_bytes());
     }
 
@@ -115,7 +146,7 @@ fn difference(there: &str, here: &Config) -> Option<String> {
             (None, None) => return None,
             (a, b) if a == b => {}
             (a, b) => {
-                let show = |line: Option<&str>| line.unwrap_or("nothing more").to_string();
+                let show = |line: Option<&str>| shortened(line.unwrap_or("nothing more"), 80);
                 return Some(format!("{} there, {} here", show(a), show(b)));
             }
         }

@@ -14,12 +14,22 @@ pub fn run(args: &PlaceArgs) -> Result<Done, String> {
     let head = head(&args.name, &plan);
     let place = quoted(&out.to_string_lossy());
     let mut text = String::new();
+    let mut refused: Vec<String> = Vec::new();
     for cell in plan.cells(&out) {
+        if let Some(sentence) = cell.refused {
+            if refused.last() != Some(&sentence) {
+                refused.push(sentence);
+            }
+            continue;
+        }
         let only = format!(
             "task={},method={},seed={}",
             plan.tasks[cell.task], plan.methods[cell.method].name, cell.config.run.seed
         );
         let _ = writeln!(text, "{head} --only {} --out {place} -q", quoted(&only));
+    }
+    for sentence in refused {
+        output::note(&format!("left out: {sentence}"));
     }
     output::print(&text)?;
     Ok(Done::Completely)

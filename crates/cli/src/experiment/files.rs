@@ -3,7 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use epgt_report::statistics::{mean, median};
+use epgt_report::statistics::{LEAST_SCORES, mean, median};
+use epgt_report::text;
 use epgt_report::text_table::TextTable;
 use epgt_train::artifact::{ArtifactError, write_atomically};
 use epgt_train::table::{Cell as Field, CsvWriter};
@@ -12,6 +13,8 @@ use super::filter::Filter;
 use super::plan::{Plan, Score, Statistic};
 use super::rows::Row;
 use super::table::{Begun, Style, number, report};
+use crate::output;
+use crate::report::runs::last_episodes;
 
 /// The columns of `results.csv`; from `wall_seconds` on they are a matter of the machine.
 const COLUMNS: [&str; 17] = [
@@ -31,7 +34,7 @@ const COLUMNS: [&str; 17] = [
     "policy_sha256",
     "wall_seconds",
     "steps_per_cpu_second",
-    "peak_memory_mb",
+    "process_peak_mb",
 ];
 
 /// Writes `results.csv`, one row per run; `results.md`, the tables and the file that produced them; and `costs.md`, which is
@@ -70,7 +73,7 @@ pub fn write(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String], out:
     named.map_err(|error| format!("cannot write {}/results.csv: {error}", out.display()))?;
     let costs = format!(
         "# What the runs of {} cost\n\n{}",
-        plan.title(),
+        text::markdown(&plan.title()),
         costs(plan, rows, begun, Style::Markdown)
     );
     write_atomically(out.join("costs.md"), costs.as_bytes()).map_err(told)?;
@@ -85,7 +88,7 @@ pub fn costs(plan: &Plan, rows: &[Row], begun: &Begun, style: Style) -> String {
         "runs",
         "steps per CPU-second",
         "CPU seconds a run",
-        "peak MB",
+        "peak MB of the process",
     ];
     let mut table = TextTable::new(&header);
     for &(task, method) in begun {
@@ -107,25 +110,26 @@ pub fn costs(plan: &Plan, rows: &[Row], begun: &Begun, style: Style) -> String {
             &number(peak),
         ]);
     }
-    let table = match style {
-        Style::Plain => table.plain(),
-        Style::Markdown => table.markdown(),
-    };
-    format!(
-        "{table}\nSpeeds are medians over runs. Memory is the peak of the whole process: runs that share one, side by side or one \
-         after the other, share its peak.\n"
-    )
+    let note = "Speeds are medians over runs. What one run takes of a process that makes several cannot be told, so memory is the \
+                peak of the whole process up to the end of the run: runs side by side and runs before it are in it. Run by \
+                run it is told by the commands of `epgt experiment cells`, each a process of its own.";
+    match style {
+        Style::Plain => format!("{}\n{}\n", output::table(&table), output::filled(note)),
+        Style::Markdown => format!("{}\n{note}\n", table.markdown()),
+    }
 }
 
 fn markdown(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String]) -> String {
-    let mut text = format!("# {}\n\n{}\n\n", plan.title(), plan.description.trim());
+    let description: Vec<String> = plan.description.trim().lines().map(described).collect();
+    let mut text = format!("# {}\n\n{}\n\n", text::markdown(&plan.title()), description.join("\n"));
+    let last = last_episodes(rows.iter().map(|row| row.result.episodes));
     let what = match plan.score {
-        Score::ReturnLast100 => "the mean return of the last 100 training episodes",
-        Score::BestEvaluation => "the best mean return of an evaluation",
-        Score::BestCheckpoint => "the mean return of the best policy, played once training was over",
-        Score::Auc => "the mean over training of the return of the last 100 episodes",
+        Score::ReturnLast100 => format!("the mean return of {last}"),
+        Score::BestEvaluation => "the best mean return of an evaluation".to_string(),
+        Score::BestCheckpoint => "the mean return of the best policy, played once training was over".to_string(),
+        Score::Auc => "the mean over training of the return of the last 100 episodes at most".to_string(),
         Score::HumanNormalised => {
-            "the mean return of the last 100 training episodes, 0 at random play's score and 1 at a human's (Mnih et al. 2015)"
+            format!("the mean return of {last}, 0 at random play's score and 1 at a human's (Mnih et al. 2015)")
         }
     };
     let raw = match plan.score {
@@ -138,8 +142,8 @@ fn markdown(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String]) -> St
     };
     let _ = writeln!(
         text,
-        "The score is {what}{raw}.{order} Intervals are 95% percentile bootstraps of the mean over seeds. AUC is the mean \
-         over training of the return of the last 100 episodes. F is the variance of the improvement between hyper-actions over \
+        "The score is {what}{raw}.{order} Intervals are 95% percentile bootstraps of the mean over seeds, given from \
+         {LEAST_SCORES} seeds on. AUC is the mean over training of the return of the last 100 episodes at most. F is the variance of the improvement between hyper-actions over \
          that within them, about 1 where the hyper-action explains nothing.\n"
     );
     text.push_str(&report(plan, rows, begun, &Filter::default(), Style::Markdown));
@@ -147,15 +151,23 @@ fn markdown(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String]) -> St
         let _ = writeln!(
             text,
             "\n## Failed runs\n\nThey are left out above.\n\n- {}",
-            failures.join("\n- ")
+            failures
+                .iter()
+                .map(|failure| text::markdown(failure))
+                .collect::<Vec<_>>()
+                .join("\n- ")
         );
     }
     let version = env!("CARGO_PKG_VERSION");
     let _ = writeln!(
         text,
-        "\n## Settings\n\nMade by epgt {version} from this file; each run's complete configuration is its `config.toml`.\n\n\
-         ```toml\n{}\n```",
-        plan.text.trim_end()
+        "\n## Settings\n\nMade by epgt {version} from this file; each run's complete configuration is its `config.toml`.\n\n{}",
+        text::fenced("toml", &plan.text).trim_end()
     );
     text
+}
+
+/// A line of the experiment's own words: they may be Markdown, but not HTML.
+fn described(line: &str) -> String {
+    line.replace('&', "&amp;").replace('<', "&lt;")
 }

@@ -12,9 +12,9 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// Whether it takes every cell.
-    pub fn takes_all(&self) -> bool {
-        self.tasks.is_empty() && self.methods.is_empty() && self.seeds.is_empty()
+    /// Whether it takes more than one cell, or the only one that there is.
+    pub fn takes_some(&self, plan: &Plan) -> bool {
+        plan.runs() == 1 || (self.tasks.len(), self.methods.len(), self.seeds.len()) != (1, 1, 1)
     }
 
     /// Reads `task=A,task=B,method=x,seed=0,seed=2-4`; names are those of the plan.

@@ -9,6 +9,7 @@ use super::cell::State;
 use super::plan::Plan;
 use super::{library, open};
 use crate::args::PlaceArgs;
+use crate::hyperparameters::tuned;
 use crate::{Done, output};
 
 /// Characters of a description in the list; `show` prints all of it.
@@ -37,17 +38,16 @@ pub fn list() -> Result<Done, String> {
             }
         }
     }
-    output::print(&format!("{}{unusable}", table.plain()))?;
+    output::print(&format!("{}{}", output::table(&table), output::filled(&unusable)))?;
     Ok(Done::Completely)
 }
 
 /// Prints all there is to know about one.
 pub fn show(args: &PlaceArgs) -> Result<Done, String> {
     let (plan, out) = open(args)?;
-    let mut text = format!("{}\n\n{}\n\n", plan.title(), plan.description.trim());
-    let _ = writeln!(
-        text,
-        "{} runs: {} tasks x {} methods x {} seeds ({} to {}), compared by the {} of {}.\n",
+    let mut text = format!("{}\n\n{}\n\n", plan.title(), output::filled(plan.description.trim()));
+    let sentence = format!(
+        "{} runs: {} tasks x {} methods x {} seeds ({} to {}), compared by the {} of {}.\n\n",
         plan.runs(),
         plan.tasks.len(),
         plan.methods.len(),
@@ -57,6 +57,7 @@ pub fn show(args: &PlaceArgs) -> Result<Done, String> {
         plan.statistic.name(),
         plan.score.name()
     );
+    text.push_str(&output::filled(&sentence));
     let header = [
         "task",
         "method",
@@ -72,11 +73,6 @@ pub fn show(args: &PlaceArgs) -> Result<Done, String> {
         for (method, of) in plan.methods.iter().enumerate() {
             let config = plan.config(task, method);
             let run = &config.run;
-            let tuned: Vec<String> = config
-                .tune
-                .iter()
-                .map(|(name, grid)| format!("{name}={grid}"))
-                .collect();
             table.row(&[
                 id,
                 &of.name,
@@ -85,16 +81,13 @@ pub fn show(args: &PlaceArgs) -> Result<Done, String> {
                 run.preset.name(),
                 &run.steps.to_string(),
                 &run.n_envs.to_string(),
-                &tuned.join(","),
+                &tuned(config),
             ]);
         }
     }
-    text.push_str(&table.plain());
-    let _ = writeln!(
-        text,
-        "\n{}",
-        cost(&plan, &out).unwrap_or_else(|error| format!("What it costs is not known: {error}."))
-    );
+    text.push_str(&output::table(&table));
+    let cost = cost(&plan, &out).unwrap_or_else(|error| format!("What it costs is not known: {error}."));
+    let _ = writeln!(text, "\n{}", output::filled(&cost));
     let _ = writeln!(text, "\nThe file:\n\n{}", plan.text.trim_end());
     output::print(&text)?;
     Ok(Done::Completely)

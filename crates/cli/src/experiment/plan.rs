@@ -86,6 +86,8 @@ pub struct Plan {
     pub seeds: u64,
     /// By task, then method: what its runs do, but for the seed.
     configs: Vec<Config>,
+    /// By task, then method: why its runs cannot be made with this scale, where they cannot.
+    refused: Vec<Option<String>>,
 }
 
 /// One of the compared methods.
@@ -161,18 +163,24 @@ impl Plan {
             return Err(epgt_settings::unknown("group", reference, &groups));
         }
 
-        let mut configs = Vec::new();
+        let (mut configs, mut refused) = (Vec::new(), Vec::new());
         for (task, of_task) in &tasks {
             for (method, of_method) in &methods {
                 let mut assignments = common.clone();
                 overlay(&mut assignments, &[Assignment::new("task", task)]);
                 overlay(&mut assignments, of_task);
                 overlay(&mut assignments, of_method);
-                let config = Config::build(&assignments)
-                    .and_then(|config| scaled(config, assignments, scale))
+                let told = |error: String| format!("method '{}' on {task}: {error}", method.name);
+                let whole = Config::build(&assignments)
                     .and_then(|config| scorable(score, config))
-                    .map_err(|error| format!("method '{}' on {task}: {error}", method.name))?;
+                    .map_err(told)?;
+                // A budget that is too small when it is scaled matters to whoever makes that run, and to nobody else.
+                let (config, problem) = match scaled(&whole, assignments, scale) {
+                    Ok(config) => (config, None),
+                    Err(error) => (whole, Some(told(error))),
+                };
                 configs.push(config);
+                refused.push(problem);
             }
         }
         Ok(Self {
@@ -190,6 +198,7 @@ impl Plan {
             first_seed,
             seeds,
             configs,
+            refused,
         })
     }
 
@@ -232,6 +241,7 @@ impl Plan {
                 let mut config = base.clone();
                 config.run.seed = seed;
                 cells.push(Cell {
+                    refused: self.refused[i].clone(),
                     task,
                     method,
                     directory: parent.join(format!("seed-{seed}")),
@@ -245,9 +255,9 @@ impl Plan {
 
 /// A configuration with `scale` times the steps, and the same share of them between two rows, evaluations,
 /// checkpoints and exchanges.
-fn scaled(config: Config, mut assignments: Vec<Assignment>, scale: f64) -> Result<Config, String> {
+fn scaled(config: &Config, mut assignments: Vec<Assignment>, scale: f64) -> Result<Config, String> {
     if scale == 1.0 {
-        return Ok(config);
+        return Ok(config.clone());
     }
     let run = &config.run;
     let times = |steps: u64| ((steps as f64 * scale).round() as u64).max(1);
@@ -341,11 +351,19 @@ mod tests {
         assert_eq!(plan.usual_place(), Path::new("runs/test-scale-0.1"));
         assert_eq!(plan.title(), "test (scaled: 0.1 times the steps)");
         assert_eq!(scaled(1.0).unwrap().usual_place(), Path::new("runs/test"));
-        let refused = scaled(1e-3).err().unwrap();
+    }
+
+    #[test]
+    fn only_the_runs_that_a_scale_leaves_too_short_are_refused() {
+        let methods = "[[method]]\nname = \"a\"\n[[method]]\nname = \"b\"\nsteps = 2_000_000\n";
+        let plan = Plan::parse("test".to_string(), format!("{HEAD}{methods}"), 1e-3).unwrap();
+        let cells = plan.cells(Path::new("out"));
+        let refused = cells[0].refused.as_ref().unwrap();
         assert!(
-            refused.contains("with --scale 0.001, steps = 2 is less than one rollout"),
+            refused.contains("method 'a' on CartPole-v1: with --scale 0.001, steps = 2 is less than one rollout"),
             "{refused}"
         );
+        assert_eq!((cells[2].refused.as_ref(), cells[2].config.run.steps), (None, 2000));
     }
 
     #[test]

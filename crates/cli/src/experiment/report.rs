@@ -3,6 +3,8 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use epgt_report::text::{one_line, shortened};
+
 use super::cell::{Cell, State};
 use super::filter::Filter;
 use super::plan::Plan;
@@ -11,6 +13,9 @@ use super::table::{Begun, Style, report};
 use super::{files, open};
 use crate::args::ReportArgs;
 use crate::{Done, output};
+
+/// Characters of what is said of one run that failed; its `failure.txt` has all of it.
+const LONGEST_SENTENCE: usize = 400;
 
 /// Prints the comparison and writes it down.
 pub fn run(args: &ReportArgs) -> Result<Done, String> {
@@ -39,14 +44,25 @@ pub fn write(plan: &Plan, out: &Path, others: &[PathBuf], filter: &Filter) -> Re
     // Whoever writes last has looked last. Where there are no locks, two reports at once are the user's own business.
     let _turn = File::open(out).and_then(|directory| directory.lock().map(|()| directory));
     let found = merged(plan, out, others)?;
-    let mut rows = Vec::new();
-    let mut failures = Vec::new();
+    let (mut rows, mut failures, mut damaged) = (Vec::new(), Vec::new(), Vec::new());
     for (cell, state) in &found {
         match state {
-            State::Finished(result) => rows.push(Row::of(plan, cell, result)?),
-            State::Failed(sentence) => failures.push(format!("{}: {sentence}", cell.directory.display())),
+            // A run whose tables cannot be read is left out and named, like one that failed.
+            State::Finished(result) => match Row::of(plan, cell, result) {
+                Ok(row) => rows.push(row),
+                Err(sentence) => damaged.push(shortened(&sentence, LONGEST_SENTENCE)),
+            },
+            State::Failed(sentence) => failures.push(shortened(
+                &format!("{}: {}", cell.directory.display(), one_line(sentence)),
+                LONGEST_SENTENCE,
+            )),
+            State::Damaged(sentence) => damaged.push(shortened(sentence, LONGEST_SENTENCE)),
             State::New | State::Begun => {}
         }
+    }
+    for sentence in damaged {
+        output::note(&format!("left out: {sentence}"));
+        failures.push(sentence);
     }
     let tried = found.iter().filter(|(_, state)| !matches!(state, State::New));
     let begun: Begun = tried.map(|(cell, _)| (cell.task, cell.method)).collect();
@@ -60,9 +76,9 @@ pub fn write(plan: &Plan, out: &Path, others: &[PathBuf], filter: &Filter) -> Re
         out.display()
     ));
     // A single cell of a cluster's many draws no pictures of the others.
-    if filter.takes_all() && !rows.is_empty() {
+    if filter.takes_some(plan) && !rows.is_empty() {
         let page = page(plan, out, &found)?;
-        text.push_str(&format!("Pictures in {}\n", page.display()));
+        text.push_str(&format!("The report, with pictures, is {}\n", page.display()));
     }
     Ok(text)
 }
@@ -111,8 +127,9 @@ fn merged(plan: &Plan, out: &Path, others: &[PathBuf]) -> Result<Vec<(Cell, Stat
 fn progress(state: &State) -> u8 {
     match state {
         State::New => 0,
-        State::Begun => 1,
-        State::Failed(_) => 2,
-        State::Finished(_) => 3,
+        State::Damaged(_) => 1,
+        State::Begun => 2,
+        State::Failed(_) => 3,
+        State::Finished(_) => 4,
     }
 }

@@ -7,7 +7,8 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use epgt_train::{RunEnd, RunError, RunResult, Training};
+use epgt_report::text::shortened;
+use epgt_train::{ResumeWith, RunEnd, RunError, RunResult, Training};
 
 use super::cell::{Cell, State};
 use super::filter::Filter;
@@ -35,10 +36,20 @@ pub fn run(args: &RunArgs) -> Result<Done, String> {
     };
     let all = plan.cells(&out);
     let meant: Vec<&Cell> = all.iter().filter(|cell| filter.takes(cell)).collect();
+    if let Some(sentence) = meant.iter().find_map(|cell| cell.refused.clone()) {
+        return Err(sentence);
+    }
     // All directories are looked at before any run starts, so that a refusal costs nothing.
     let states = meant
         .iter()
-        .map(|cell| cell.state())
+        .map(|cell| match cell.state()? {
+            State::Damaged(sentence) => Err(format!(
+                "{}; choose another --out, or remove {}",
+                shortened(&sentence, 400),
+                cell.directory.display()
+            )),
+            state => Ok(state),
+        })
         .collect::<Result<Vec<State>, _>>()?;
 
     let ends = make_runs(args, &plan, &meant, &states)?;
@@ -123,8 +134,10 @@ fn make_runs(args: &RunArgs, plan: &Plan, cells: &[&Cell], states: &[State]) -> 
     let stop = parallel::stop_on_ctrl_c()?;
     parallel::in_turn(jobs, open.len(), &stop, |turn| {
         let i = open[turn];
-        let end = make_run(cells[i], &stop, &mut |share, mean_return| {
-            lock(&progress).update(i, share, mean_return)
+        let end = ended(cells[i], || {
+            make_run(cells[i], &stop, &mut |share, mean_return| {
+                lock(&progress).update(i, share, mean_return)
+            })
         });
         match &end {
             End::Stopped => {}
@@ -151,6 +164,15 @@ fn score(plan: &Plan, cell: &Cell, result: &RunResult) -> Option<f64> {
     Row::of(plan, cell, result).ok().and_then(|row| row.score(plan.score))
 }
 
+/// How a cell ends by some work; a failure, or a panic of the work, is kept in its directory, and the experiment goes on.
+fn ended(cell: &Cell, work: impl FnOnce() -> End) -> End {
+    let end = parallel::caught(work).unwrap_or_else(End::Failed);
+    if let End::Failed(sentence) = &end {
+        cell.note_failure(sentence);
+    }
+    end
+}
+
 /// Makes one run from its start or its last checkpoint, unless another process has it.
 fn make_run(cell: &Cell, stop: &AtomicBool, observe: &mut dyn FnMut(f64, Option<f64>)) -> End {
     let mut run = match take(cell) {
@@ -165,10 +187,7 @@ fn make_run(cell: &Cell, stop: &AtomicBool, observe: &mut dyn FnMut(f64, Option<
     match end {
         Ok(RunEnd::Finished(result)) => End::Finished(result),
         Ok(RunEnd::Interrupted { .. }) => End::Stopped,
-        Err(RunError(sentence)) => {
-            cell.note_failure(&sentence);
-            End::Failed(sentence)
-        }
+        Err(RunError(sentence)) => End::Failed(sentence),
     }
 }
 
@@ -177,7 +196,7 @@ fn take(cell: &Cell) -> Result<Training, Box<End>> {
     for _ in 0..LOOKS {
         let begun = cell.has_begun();
         let run = match begun {
-            true => Training::resume(&cell.directory, None),
+            true => Training::resume(&cell.directory, ResumeWith::default()),
             false => Training::create(cell.config.clone(), &cell.directory, false),
         };
         // Looked at after the lock was taken or refused: whoever had it before may have finished.
@@ -188,11 +207,40 @@ fn take(cell: &Cell) -> Result<Training, Box<End>> {
             Ok(run) => return Ok(run),
             // Another process is at it, or was between the look and the lock.
             Err(error) if error.is_taken() || begun != cell.has_begun() => std::thread::sleep(BETWEEN_LOOKS),
-            Err(RunError(sentence)) => {
-                cell.note_failure(&sentence);
-                return Err(Box::new(End::Failed(sentence)));
-            }
+            Err(RunError(sentence)) => return Err(Box::new(End::Failed(sentence))),
         }
     }
     Err(Box::new(End::Elsewhere))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_panics_is_noted_and_the_others_are_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = "seeds = 3\n[settings]\nsteps = 1000\neval_interval = 0\n[[task]]\ntask = \"CartPole-v1\"\n\
+                    [[method]]\nname = \"a\"\n";
+        let plan = Plan::parse("test".to_string(), text.to_string(), 1.0).unwrap();
+        let cells = plan.cells(directory.path());
+        let stop = AtomicBool::new(false);
+        let ends: Vec<Mutex<Option<End>>> = cells.iter().map(|_| Mutex::new(None)).collect();
+        parallel::in_turn(1, cells.len(), &stop, |turn| {
+            let end = ended(&cells[turn], || {
+                assert!(turn != 1, "index out of bounds: the len is {}", 0);
+                make_run(&cells[turn], &stop, &mut |_, _| {})
+            });
+            *lock(&ends[turn]) = Some(end);
+        });
+        let finished = |turn: usize| matches!(*lock(&ends[turn]), Some(End::Finished(_)));
+        assert!(finished(0) && finished(2));
+        let State::Failed(sentence) = cells[1].state().unwrap() else {
+            panic!("the failure is not noted");
+        };
+        assert_eq!(
+            sentence,
+            "it ended by a fault of the program (index out of bounds: the len is 0); please report it"
+        );
+    }
 }

@@ -39,6 +39,10 @@ pub fn run(args: &PlaceArgs) -> Result<Done, String> {
                 row.failed += 1;
                 let _ = writeln!(failures, "\n{} failed: {sentence}", cell.directory.display());
             }
+            State::Damaged(sentence) => {
+                row.failed += 1;
+                let _ = writeln!(failures, "\n{sentence}");
+            }
             State::Begun => row.begun.push(cell.share()),
             State::New => row.new += 1,
         }
@@ -60,7 +64,7 @@ pub fn run(args: &PlaceArgs) -> Result<Done, String> {
         plan.title(),
         out.display(),
         plan.runs(),
-        table.plain()
+        output::table(&table)
     ))?;
     Ok(Done::Completely)
 }

@@ -6,14 +6,15 @@ use std::fmt::Write;
 use epgt_report::statistics::{
     Interval, RESAMPLES, bootstrap_interval, interquartile_mean, mean, median, standard_deviation,
 };
+use epgt_report::text::markdown;
 use epgt_report::text_table::TextTable;
 
 use super::filter::Filter;
-use super::plan::{Method, Plan, Statistic};
+use super::plan::{Method, Plan, Score, Statistic};
 use super::rows::Row;
-
-/// A bootstrap interval of fewer scores is too narrow to rest a claim on.
-const LEAST_SEEDS: usize = 5;
+use crate::output;
+use crate::report::runs::last_episodes;
+use crate::report::tables::LEAST_RUNS as LEAST_SEEDS;
 
 /// For whom a report is laid out.
 #[derive(Clone, Copy, PartialEq)]
@@ -83,8 +84,13 @@ pub fn report(plan: &Plan, rows: &[Row], begun: &Begun, filter: &Filter, style: 
     }
     let mut gap = "";
     let lay_out = |table: &TextTable| match style {
-        Style::Plain => table.plain(),
+        Style::Plain => output::table(table),
         Style::Markdown => table.markdown(),
+    };
+    // Names in sentences come from the experiment's file.
+    let words = |sentence: &str| match style {
+        Style::Plain => output::filled(sentence),
+        Style::Markdown => markdown(sentence),
     };
     let mut absent: Vec<&str> = Vec::new();
     for (index, task) in plan.tasks.iter().enumerate() {
@@ -96,18 +102,22 @@ pub fn report(plan: &Plan, rows: &[Row], begun: &Begun, filter: &Filter, style: 
         }
         let summaries = summaries(plan, rows, index, &shown);
         let _ = match style {
-            Style::Plain => writeln!(text, "{gap}{task}, {}\n", plan.score.name()),
-            Style::Markdown => writeln!(text, "{gap}## {task}\n"),
+            Style::Plain => writeln!(
+                text,
+                "{gap}{}\n",
+                words(&format!("{task}, {}", score(plan, rows, index)))
+            ),
+            Style::Markdown => writeln!(text, "{gap}## {}\n", words(task)),
         };
         gap = "\n";
         text.push_str(&lay_out(&comparison(plan, &summaries)));
-        let _ = writeln!(text, "\n{}", verdict(plan.statistic, &summaries));
+        let _ = writeln!(text, "\n{}", words(&verdict(plan.statistic, &summaries)));
         if !missing.is_empty() {
             let names: Vec<&str> = missing
                 .iter()
                 .map(|&method| plan.methods[method].name.as_str())
                 .collect();
-            let _ = writeln!(text, "No run has begun of {}.", list(&names));
+            let _ = writeln!(text, "{}", words(&format!("No run has begun of {}.", list(&names))));
         }
         // A group is compared as a whole.
         let whole = missing.iter().all(|&method| plan.methods[method].group.is_none());
@@ -116,9 +126,28 @@ pub fn report(plan: &Plan, rows: &[Row], begun: &Begun, filter: &Filter, style: 
         }
     }
     if !absent.is_empty() {
-        let _ = writeln!(text, "{gap}No run has begun on {}.", list(&absent));
+        let _ = writeln!(
+            text,
+            "{gap}{}",
+            words(&format!("No run has begun on {}.", list(&absent)))
+        );
     }
     text
+}
+
+/// The score's name, and of how many episodes it is where a run has had fewer than it asks for.
+fn score(plan: &Plan, rows: &[Row], task: usize) -> String {
+    let own = || {
+        rows.iter()
+            .filter(|row| row.task == task)
+            .map(|row| row.result.episodes)
+    };
+    let is_short =
+        matches!(plan.score, Score::ReturnLast100 | Score::HumanNormalised) && own().any(|episodes| episodes < 100);
+    match is_short {
+        true => format!("{} ({})", plan.score.name(), last_episodes(own())),
+        false => plan.score.name().to_string(),
+    }
 }
 
 fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
@@ -149,7 +178,7 @@ fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
             seeds,
             number(summary.mean),
             number(standard_deviation(scores)),
-            range(summary.interval),
+            format!("{:.2}", summary.interval),
         ];
         let place = match plan.statistic {
             Statistic::Mean => fields.len(),
@@ -160,7 +189,7 @@ fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
             number(interquartile_mean(scores)),
             number(scores.iter().copied().fold(f64::NAN, f64::max)),
             number(mean(&summary.aucs)),
-            range(bootstrap_interval(&summary.aucs, RESAMPLES, 0)),
+            format!("{:.2}", bootstrap_interval(&summary.aucs, RESAMPLES, 0)),
             number(mean(&summary.f_statistics)),
         ]);
         if steps_to.is_some() {
@@ -172,7 +201,7 @@ fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
             };
             let interval = bootstrap_interval(&summary.reached, RESAMPLES, 0);
             fields.push(format!("{at_least}{:.0}", mean(&summary.reached)));
-            fields.push(format!("[{:.0}, {:.0}]", interval.low, interval.high));
+            fields.push(format!("{interval:.0}"));
             fields.push(format!("{} of {}", summary.reaching, summary.reached.len()));
         }
         if costs_differ {
@@ -218,7 +247,7 @@ fn groups(plan: &Plan, summaries: &[Summary<'_>]) -> Option<TextTable> {
             name,
             &members.len().to_string(),
             &number(mean(&shares)),
-            &range(interval),
+            &format!("{:.2}", interval),
         ]);
     }
     Some(table)
@@ -283,16 +312,9 @@ fn list(names: &[&str]) -> String {
 }
 
 pub fn number(x: f64) -> String {
-    match x.is_nan() {
-        true => "-".to_string(),
-        false => format!("{x:.2}"),
-    }
-}
-
-fn range(interval: Interval) -> String {
-    match interval.low.is_nan() {
-        true => "-".to_string(),
-        false => format!("{interval:.2}"),
+    match x.is_finite() {
+        true => format!("{x:.2}"),
+        false => "-".to_string(),
     }
 }
 

@@ -7,6 +7,7 @@ use epgt_report::text_table::TextTable;
 
 use super::log::RunLog;
 use super::numbers::{counted, short};
+use crate::output;
 
 /// Rows of the table.
 const PARTS: usize = 10;
@@ -45,7 +46,7 @@ pub fn text(log: &RunLog) -> String {
             counted(decisions.len(), "update", "updates"),
             short(axis.default)
         );
-        text += &table.plain();
+        text += &output::table(&table);
     }
     text + "\nOne update: epgt explain DIR --update N\n"
 }

@@ -7,6 +7,7 @@ use epgt_report::text_table::TextTable;
 
 use super::log::{RunLog, groups};
 use super::numbers::{column, counted, short, signed};
+use crate::output;
 
 /// Joint hyper-actions that are listed; of more only the best are.
 const MOST_OPTIONS: usize = 30;
@@ -192,7 +193,7 @@ fn table(names: &[&str], mut options: Vec<Candidate>) -> String {
         );
         table.row(&row.iter().map(String::as_str).collect::<Vec<_>>());
     }
-    let mut text = indented(&table.plain());
+    let mut text = output::indented(&table);
     if all > options.len() {
         let _ = writeln!(text, "  and {} more with lower Q", all - options.len());
     }
@@ -234,7 +235,7 @@ fn remembered(log: &RunLog, decision: &Decision) -> String {
         table.row(&row.iter().map(String::as_str).collect::<Vec<_>>());
     }
     let mut text = format!("\nWhat it remembered{of}: the moments most like this one, and what is stored of each\n");
-    text += &indented(&table.plain());
+    text += &output::indented(&table);
     let same = |origin: &Decision| match factored {
         true => origin.values.first() == decision.values.first(),
         false => origin.values == decision.values,
@@ -348,8 +349,4 @@ pub fn assignment(log: &RunLog, values: &[f64]) -> String {
         .map(|(axis, &value)| format!("{} = {}", axis.name, short(value)))
         .collect();
     pairs.join(", ")
-}
-
-fn indented(table: &str) -> String {
-    table.lines().map(|line| format!("  {line}\n")).collect()
 }

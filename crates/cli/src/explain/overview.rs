@@ -8,6 +8,7 @@ use epgt_report::text_table::TextTable;
 use super::log::RunLog;
 use super::numbers::{column, counted, short};
 use super::{course, moment, schedule};
+use crate::output;
 
 /// The overview, in words and small tables.
 pub fn text(log: &RunLog) -> String {
@@ -189,7 +190,7 @@ fn by_value(log: &RunLog, axis: usize) -> String {
         ]);
     }
     let mut text = format!("\n{name}: how often each value was chosen, and the mean of what followed\n\n");
-    text += &table.plain();
+    text += &output::table(&table);
     let _ = writeln!(text, "\n{name} over training (a full block: in force all the time)\n");
     text + &schedule::picture(log, axis)
 }

@@ -11,6 +11,7 @@ use epgt_train::{CONFIG, Config};
 
 use super::numbers::short;
 use super::overview::what_it_does;
+use crate::output;
 
 /// What there is to say of a population; `None` for any other directory. The error is one sentence.
 pub fn text(directory: &Path, update: Option<u64>) -> Result<Option<String>, String> {
@@ -81,6 +82,16 @@ fn rows(table: &CsvTable, names: &[&str]) -> Result<Vec<Row>, String> {
         names.iter().map(|name| numbers(&format!("{name}_{moment}"))).collect()
     };
     let (before, after) = (columns("before")?, columns("after")?);
+    // A population has a row for each of its members, so there are no more of them than rows.
+    let is_member = |member: &f64| member.fract() == 0.0 && (0.0..table.rows.len() as f64).contains(member);
+    if let Some(row) = members.iter().position(|member| !is_member(member)) {
+        return Err(format!(
+            "{}, line {}: '{}' in column 'member' is no member's number",
+            table.path.display(),
+            row + 2,
+            members[row]
+        ));
+    }
     let row = |i: usize| {
         let event = table.rows[i].first().cloned().unwrap_or_default();
         let source = if event == "end" { &before } else { &after };
@@ -109,7 +120,7 @@ fn schedule(rows: &[Row], member: usize, names: &[&str]) -> String {
         fields.extend(row.values.iter().map(|&value| short(value)));
         table.row(&fields.iter().map(String::as_str).collect::<Vec<_>>());
     }
-    format!("\nMember {member}\n\n{}", table.plain())
+    format!("\nMember {member}\n\n{}", output::table(&table))
 }
 
 /// The members of a search with what they came to, the best first.
@@ -135,5 +146,5 @@ fn ranking(rows: &[Row], names: &[&str]) -> String {
         fields.extend(row.values.iter().map(|&value| short(value)));
         table.row(&fields.iter().map(String::as_str).collect::<Vec<_>>());
     }
-    format!("\n{title}\n\n{}", table.plain())
+    format!("\n{title}\n\n{}", output::table(&table))
 }

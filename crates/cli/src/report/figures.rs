@@ -22,34 +22,28 @@ pub struct Figure {
 
 impl Figure {
     pub fn new(name: String, drawing: Drawing) -> Self {
-        let letter = |c: char| {
-            if c.is_alphanumeric() || "-_.".contains(c) {
-                c
-            } else {
-                '-'
-            }
-        };
-        Self {
-            name: name.chars().map(letter).collect(),
-            drawing,
-        }
+        Self { name, drawing }
     }
 }
 
 /// Every run's score, with mean and interval, the best method on top.
-pub fn scores(task: &str, measure: Measure, ranked: &[Summary<'_>]) -> Figure {
+pub fn scores(task: &Task, measure: Measure, ranked: &[Summary<'_>]) -> Figure {
     let row = |summary: &Summary<'_>| Row {
         name: summary.name.to_string(),
         index: summary.index,
         values: summary.scores.clone(),
         mean: summary.mean,
-        interval: [summary.interval.low, summary.interval.high],
+        interval: summary.interval,
     };
     let all: Vec<Row> = ranked.iter().map(row).collect();
-    let title = format!("{task}: runs, mean and interval");
+    let shown = match ranked.iter().any(|summary| summary.interval.is_known()) {
+        true => "runs, mean and interval",
+        false => "runs and mean",
+    };
+    let title = format!("{}: {shown}", task.name);
     Figure::new(
-        format!("scores-{}-{task}", measure.slug()),
-        rows(&title, measure.name(), &all),
+        format!("scores-{}-{}", measure.slug(), task.name),
+        rows(&title, &task.measure(measure), &all),
     )
 }
 
@@ -61,7 +55,7 @@ pub fn learning(task: &Task) -> Vec<Figure> {
             "rollout/ep_rew_mean",
             "training",
             "learning",
-            "mean return of 100 episodes",
+            "mean return, last 100 episodes at most",
         ),
         (
             "eval/mean_reward",
@@ -83,7 +77,7 @@ pub fn learning(task: &Task) -> Vec<Figure> {
 fn banded(group: &Group, column: &str) -> Option<Series> {
     let curves: Vec<Curve> = group.runs.iter().map(|run| run.curve(column)).collect();
     let curves: Vec<Curve> = curves.into_iter().filter(|curve| !curve.is_empty()).collect();
-    (!curves.is_empty()).then(|| series(&group.name, group.index, &band(&curves, POINTS), curves.len() > 1))
+    (!curves.is_empty()).then(|| series(&group.name, group.index, &band(&curves, POINTS), true))
 }
 
 fn series(name: &str, index: usize, band: &Band, intervals: bool) -> Series {

@@ -1,13 +1,27 @@
-//! Runs by task and method. A method is named as its directory in an experiment; elsewhere by its algorithm, its scheduler, and
-//! those settings in which it differs from others of the same.
+//! Runs by task and method: the one place that says which runs belong together, for reports, comparisons and experiments.
+//!
+//! Runs are of one method where everything that decides their results is the same but for the seed ([`super::runs::settings`]).
+//! Two things keep runs apart besides: an experiment's directories `TASK/METHOD/seed-S` name the method, and directories of
+//! runs that the user names one by one are what is to be compared. A seed counts once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use epgt_report::text::{one_line, shortened};
+
 use super::runs::{Measure, Run, natural};
 use crate::output::file_name;
 
-/// The runs of one method on one task.
+/// Settings that a name says wherever methods of one task differ in them.
+const LEADING: [&str; 4] = ["algo", "scheduler", "preset", "steps"];
+
+/// Other settings that a name says where methods differ in them; more only where names would be the same without.
+const SAID: usize = 3;
+
+/// Characters of a value in a name.
+const LONGEST_VALUE: usize = 40;
+
+/// The runs of one method on one task, one per seed.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// The method's place among all methods, which gives it its colour.
@@ -21,6 +35,12 @@ impl Group {
     pub fn scores(&self, measure: Measure) -> Vec<f64> {
         self.runs.iter().filter_map(|run| run.score(measure)).collect()
     }
+
+    /// Episodes of the finished runs.
+    pub fn episodes(&self) -> impl Iterator<Item = u64> {
+        let results = self.runs.iter().filter_map(|run| run.result.as_ref());
+        results.map(|result| result.episodes)
+    }
 }
 
 /// The runs of one task.
@@ -30,84 +50,301 @@ pub struct Task {
     pub groups: Vec<Group>,
 }
 
+impl Task {
+    /// What a measure is on this task.
+    pub fn measure(&self, measure: Measure) -> String {
+        measure.of(self.groups.iter().flat_map(Group::episodes))
+    }
+}
+
 /// Everything that was found, in order.
 #[derive(Clone, Debug)]
 pub struct Collection {
     pub methods: Vec<String>,
     pub tasks: Vec<Task>,
+    /// A sentence for each run that is left out because its seed is there already.
+    pub twice: Vec<String>,
+}
+
+/// What runs of one method on one task share; the first of them stands for it.
+struct Method {
+    /// The task with its options.
+    task: (String, BTreeMap<String, String>),
+    /// As an experiment's directory names it.
+    named: Option<String>,
+    /// The directory of runs that it was found below; not for runs that are named one by one.
+    origin: Option<usize>,
+    runs: Vec<Run>,
+}
+
+impl Method {
+    fn of(run: Run, directories: &[PathBuf]) -> Self {
+        let options = run.settings.iter().filter(|(key, _)| key.starts_with("env."));
+        let options = options.map(|(key, value)| (key.clone(), value.clone())).collect();
+        Self {
+            task: (run.task.clone(), options),
+            named: experiment_name(&run),
+            origin: (run.directory != directories[run.origin]).then_some(run.origin),
+            runs: vec![run],
+        }
+    }
+
+    fn is_of(&self, other: &Self) -> bool {
+        (&self.task, &self.named, self.origin) == (&other.task, &other.named, other.origin)
+            && configuration(self) == configuration(other)
+    }
+
+    fn value(&self, key: &str) -> &str {
+        let run = &self.runs[0];
+        match key {
+            "algo" => &run.algo,
+            "scheduler" => &run.scheduler,
+            key => run.settings.get(key).map_or("-", String::as_str),
+        }
+    }
 }
 
 /// Sorts the runs; `directories` are those that they were found below.
 pub fn collect(runs: Vec<Run>, directories: &[PathBuf]) -> Collection {
-    let names = names(&runs, directories);
-    let mut methods: Vec<String> = names.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
-    methods.sort_by_cached_key(|name| natural(name));
+    let mut methods: Vec<Method> = Vec::new();
+    for run in runs {
+        let mut found = Method::of(run, directories);
+        match methods.iter_mut().find(|method| method.is_of(&found)) {
+            Some(method) => method.runs.append(&mut found.runs),
+            None => methods.push(found),
+        }
+    }
+    let twice: Vec<String> = methods
+        .iter_mut()
+        .flat_map(|method| keep_one_per_seed(&mut method.runs))
+        .collect();
+    let names = names(&methods, directories);
+    let mut known: Vec<String> = names.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+    known.sort_by_cached_key(|name| natural(name));
+    let task_names = task_names(&methods);
     let mut tasks: Vec<Task> = Vec::new();
-    for (run, name) in runs.into_iter().zip(names) {
-        let place = match tasks.iter().position(|task| task.name == run.task) {
+    for ((method, name), task_name) in methods.into_iter().zip(names).zip(task_names) {
+        let place = match tasks.iter().position(|task| task.name == task_name) {
             Some(place) => place,
             None => {
-                let name = run.task.clone();
                 tasks.push(Task {
-                    name,
+                    name: task_name,
                     groups: Vec::new(),
                 });
                 tasks.len() - 1
             }
         };
-        let index = methods.iter().position(|method| *method == name).unwrap_or(0);
-        let groups = &mut tasks[place].groups;
-        match groups.iter_mut().find(|group| group.index == index) {
-            Some(group) => group.runs.push(run),
-            None => groups.push(Group {
-                index,
-                name,
-                runs: vec![run],
-            }),
-        }
+        let index = known.iter().position(|known| *known == name).unwrap_or(0);
+        tasks[place].groups.push(Group {
+            index,
+            name,
+            runs: method.runs,
+        });
     }
     for task in &mut tasks {
         task.groups.sort_by_key(|group| group.index);
     }
     tasks.sort_by_cached_key(|task| natural(&task.name));
-    Collection { methods, tasks }
+    Collection {
+        methods: known,
+        tasks,
+        twice,
+    }
 }
 
-/// The method of each run.
-fn names(runs: &[Run], directories: &[PathBuf]) -> Vec<String> {
-    let mut names: Vec<String> = runs
-        .iter()
-        .map(|run| experiment_name(run).unwrap_or_default())
-        .collect();
-    name_by_settings(runs, &mut names);
-    // The same name below two of the directories is two methods.
-    let mut origins: BTreeMap<(String, String), BTreeSet<usize>> = BTreeMap::new();
-    for (run, name) in runs.iter().zip(&names) {
-        origins
-            .entry((run.task.clone(), name.clone()))
-            .or_default()
-            .insert(run.origin);
+/// Keeps the run of each seed that finished last, or has come furthest where none has finished; a sentence for each other.
+fn keep_one_per_seed(runs: &mut Vec<Run>) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let mut kept: Vec<Run> = Vec::new();
+    for run in runs.drain(..) {
+        let Some(same) = kept.iter_mut().find(|other| other.seed == run.seed) else {
+            kept.push(run);
+            continue;
+        };
+        let rank = |run: &Run| (run.result.is_some(), run.finished, run.steps() as u64);
+        let other = match rank(&run) > rank(same) {
+            true => std::mem::replace(same, run),
+            false => run,
+        };
+        let hash = |run: &Run| run.result.as_ref().map(|result| result.policy_sha256.clone());
+        let why = match (hash(same), hash(&other)) {
+            (Some(a), Some(b)) if a == b => "which ended with the same policy",
+            (Some(_), Some(_)) => "which finished last, with another policy",
+            (Some(_), None) => "which has finished",
+            _ => "which has come further",
+        };
+        sentences.push(format!(
+            "{} repeats seed {} of {}, {why}; a seed counts once",
+            other.directory.display(),
+            one_line(&other.seed),
+            same.directory.display()
+        ));
     }
-    let clashes: BTreeSet<String> = origins
-        .into_iter()
-        .filter(|(_, origins)| origins.len() > 1)
-        .map(|((_, name), _)| name)
+    kept.sort_by_cached_key(|run| natural(&run.seed));
+    *runs = kept;
+    sentences
+}
+
+/// The task of each method: its id, with those of its options that differ from others of the same id.
+fn task_names(methods: &[Method]) -> Vec<String> {
+    let name = |method: &Method| {
+        let (id, options) = &method.task;
+        let others = || methods.iter().map(|other| &other.task).filter(|task| task.0 == *id);
+        let keys: BTreeSet<&String> = others().flat_map(|task| task.1.keys()).collect();
+        let differs = |key: &&&String| others().any(|task| task.1.get(**key) != options.get(**key));
+        let value = |key: &&String| options.get(*key).map_or("default", String::as_str);
+        let told: Vec<String> = keys
+            .iter()
+            .filter(differs)
+            .map(|key| format!("{} = {}", bare(key), shortened(value(key), LONGEST_VALUE)))
+            .collect();
+        match told.is_empty() {
+            true => shortened(&one_line(id), 2 * LONGEST_VALUE),
+            false => format!("{} ({})", shortened(&one_line(id), 2 * LONGEST_VALUE), told.join(", ")),
+        }
+    };
+    let mut names: Vec<String> = methods.iter().map(name).collect();
+    number_equals(&mut names, |a, b| methods[a].task == methods[b].task);
+    names
+}
+
+/// The name of each method: no two on a task have the same, and the same on two tasks is the same method.
+fn names(methods: &[Method], directories: &[PathBuf]) -> Vec<String> {
+    let same_task = |a: usize, b: usize| methods[a].task == methods[b].task;
+    let mut parts: Vec<Vec<String>> = methods
+        .iter()
+        .map(|method| method.named.iter().cloned().collect())
         .collect();
-    for (run, name) in runs.iter().zip(&mut names).filter(|(_, name)| clashes.contains(*name)) {
-        // Runs named one by one with equal settings are seeds of one method.
-        if run.directory != directories[run.origin] {
-            *name = format!("{}: {name}", last_part(&directories[run.origin]));
+    // What sets methods of one task apart is said everywhere, so that a method has one name on all tasks.
+    let loose: Vec<usize> = (0..methods.len()).filter(|&at| methods[at].named.is_none()).collect();
+    for key in LEADING {
+        let differs = |a: usize| {
+            loose
+                .iter()
+                .any(|&b| same_task(a, b) && methods[a].value(key) != methods[b].value(key))
+        };
+        if loose.iter().any(|&at| differs(at)) {
+            for &at in &loose {
+                parts[at].push(said(key, methods[at].value(key)));
+            }
         }
     }
+    // Those that still have the same name differ in other settings, or in the directory that they are from.
+    let base: Vec<String> = parts.iter().map(|parts| parts.join(" ")).collect();
+    for at in 0..methods.len() {
+        let alike: Vec<usize> = (0..methods.len())
+            .filter(|&other| same_task(at, other) && base[other] == base[at])
+            .collect();
+        parts[at].extend(differences(methods, at, &alike));
+        let equal = |other: &&usize| **other != at && configuration(&methods[**other]) == configuration(&methods[at]);
+        if alike.iter().any(|other| equal(&other))
+            && let Some(origin) = methods[at].origin
+        {
+            parts[at].insert(0, directory_name(origin, directories));
+        }
+    }
+    let fallback = |(parts, method): (Vec<String>, &Method)| match parts.is_empty() {
+        true => format!(
+            "{} {}",
+            one_line(method.value("algo")),
+            one_line(method.value("scheduler"))
+        ),
+        false => parts.join(" "),
+    };
+    let mut names: Vec<String> = parts.into_iter().zip(methods).map(fallback).collect();
+    number_equals(&mut names, |a, b| !same_task(a, b));
     names
+}
+
+fn configuration(method: &Method) -> (&str, &str, &BTreeMap<String, String>) {
+    (
+        method.value("algo"),
+        method.value("scheduler"),
+        &method.runs[0].settings,
+    )
+}
+
+/// What sets a method apart from those that are alike: the first settings that differ, and those without which another
+/// would have the same name.
+fn differences(methods: &[Method], at: usize, alike: &[usize]) -> Vec<String> {
+    let own = &methods[at];
+    let keys: BTreeSet<&str> = alike
+        .iter()
+        .flat_map(|&other| methods[other].runs[0].settings.keys().map(String::as_str))
+        .chain(LEADING)
+        .collect();
+    let differing: Vec<&str> = keys
+        .into_iter()
+        .filter(|key| alike.iter().any(|&other| methods[other].value(key) != own.value(key)))
+        .collect();
+    // A setting that is not said is said after all where it alone tells two of them apart.
+    let mut chosen: Vec<&str> = differing.iter().copied().take(SAID).collect();
+    for key in differing.iter().skip(SAID) {
+        let looks_the_same = |&&other: &&usize| {
+            let shown = |method: &Method, key: &str| said(key, method.value(key));
+            chosen.iter().all(|key| shown(&methods[other], key) == shown(own, key))
+        };
+        let unlike = |other: &&usize| methods[**other].value(key) != own.value(key);
+        if alike.iter().filter(looks_the_same).any(|other| unlike(&other)) {
+            chosen.push(key);
+        }
+    }
+    let more = if chosen.len() < differing.len() {
+        vec!["..".to_string()]
+    } else {
+        Vec::new()
+    };
+    let ambiguous = |key: &str| differing.iter().filter(|other| bare(other) == bare(key)).count() > 1;
+    let told = |key: &&str| match ambiguous(key) {
+        true => format!("{key}={}", value(own.value(key))),
+        false => said(key, own.value(key)),
+    };
+    chosen.iter().map(told).chain(more).collect()
+}
+
+/// A setting in a name: the algorithm and the scheduler speak for themselves.
+fn said(key: &str, text: &str) -> String {
+    match key {
+        "algo" | "scheduler" => value(text),
+        key => format!("{}={}", bare(key), value(text)),
+    }
+}
+
+fn value(text: &str) -> String {
+    shortened(&one_line(text), LONGEST_VALUE)
+}
+
+fn bare(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+/// Numbers names that are equal although they should not be, as values that differ beyond their beginning make them.
+fn number_equals(names: &mut [String], may_be_equal: impl Fn(usize, usize) -> bool) {
+    for at in 0..names.len() {
+        let plain = names[at].clone();
+        let mut number = 1;
+        while (0..at).any(|other| names[other] == names[at] && !may_be_equal(other, at)) {
+            number += 1;
+            names[at] = format!("{plain} ({number})");
+        }
+    }
+}
+
+/// A directory's last part, or all of it where another one of the same name was given.
+fn directory_name(origin: usize, directories: &[PathBuf]) -> String {
+    let own = last_part(&directories[origin]);
+    match directories.iter().filter(|other| last_part(other) == own).count() {
+        1 => own,
+        _ => directories[origin].display().to_string(),
+    }
 }
 
 /// METHOD of `TASK/METHOD/seed-S`.
 fn experiment_name(run: &Run) -> Option<String> {
-    let is_seed = last_part(&run.directory).starts_with("seed-");
-    let method = run.directory.parent()?;
-    let task = method.parent()?;
-    (is_seed && last_part(task) == file_name(&run.task)).then(|| last_part(method))
+    let whole = run.directory.canonicalize().ok()?;
+    let is_seed = last_part(&whole).starts_with("seed-");
+    let method = whole.parent()?;
+    (is_seed && last_part(method.parent()?) == file_name(&run.task)).then(|| last_part(method))
 }
 
 fn last_part(path: &Path) -> String {
@@ -115,26 +352,21 @@ fn last_part(path: &Path) -> String {
     whole.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Fills in the names that are still empty.
-fn name_by_settings(runs: &[Run], names: &mut [String]) {
-    let unnamed: Vec<usize> = (0..runs.len()).filter(|&at| names[at].is_empty()).collect();
-    for &at in &unnamed {
-        let own = &runs[at];
-        let alike = unnamed
-            .iter()
-            .map(|&other| &runs[other])
-            .filter(|other| (&other.task, &other.algo, &other.scheduler) == (&own.task, &own.algo, &own.scheduler));
-        let mut differing: BTreeSet<&String> = BTreeSet::new();
-        for other in alike {
-            let keys = own.settings.keys().chain(other.settings.keys());
-            differing.extend(keys.filter(|key| own.settings.get(*key) != other.settings.get(*key)));
-        }
-        let mut name = format!("{} {}", own.algo, own.scheduler);
-        for key in differing.into_iter().take(3) {
-            let bare = key.rsplit('.').next().unwrap_or(key);
-            let value = own.settings.get(key).map_or("-", String::as_str);
-            name.push_str(&format!(" {bare}={value}"));
-        }
-        names[at] = name;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_are_equal_and_should_not_be_are_numbered() {
+        let mut names = ["a", "b", "a", "a (2)", "a"].map(String::from);
+        number_equals(&mut names, |a, b| (a, b) == (0, 4));
+        assert_eq!(names, ["a", "b", "a (2)", "a (2) (2)", "a"]);
+    }
+
+    #[test]
+    fn a_directory_is_named_by_its_last_part_unless_another_has_the_same() {
+        let directories = ["x/runs", "y/runs", "z/other"].map(PathBuf::from);
+        assert_eq!(directory_name(2, &directories), "other");
+        assert_eq!(directory_name(1, &directories), "y/runs");
     }
 }

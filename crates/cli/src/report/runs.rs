@@ -2,18 +2,23 @@
 //!
 //! Settings are read as plain TOML and columns by name, so that runs of other versions of the program can be shown too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use epgt_report::curve::Curve;
+use epgt_report::text::{one_line, shortened};
 use epgt_train::table::{CsvTable, read_csv};
-use epgt_train::{CHECKPOINT, CONFIG, RESULT, RunResult};
+use epgt_train::{Assignment, CHECKPOINT, CONFIG, Config, RESULT, RunResult};
 
 use crate::output::reason;
 
 /// Why a run of an experiment stopped.
 const FAILURE: &str = "failure.txt";
+
+/// Characters of a sentence about a file: what it quotes may be of any length.
+const LONGEST_SENTENCE: usize = 400;
 
 /// Points to which a schedule is condensed.
 const SCHEDULE_POINTS: usize = 80;
@@ -31,11 +36,13 @@ pub struct Run {
     pub algo: String,
     pub scheduler: String,
     pub seed: String,
-    /// `section.key` and its value, without the seed.
+    /// `section.key` and its value of everything that decides its results, but for the seed.
     pub settings: BTreeMap<String, String>,
     pub config_text: String,
     /// There once it has finished.
     pub result: Option<RunResult>,
+    /// When that was written.
+    pub finished: Option<SystemTime>,
     /// Why it stopped, where an experiment has written it down.
     pub failure: Option<String>,
     metrics: CsvTable,
@@ -59,6 +66,15 @@ pub enum Measure {
 impl Measure {
     pub const ALL: [Self; 5] = [Self::Final, Self::Human, Self::Checkpoint, Self::Evaluation, Self::Area];
 
+    /// What it is, where the finished runs have had so many episodes.
+    pub fn of(self, episodes: impl Iterator<Item = u64>) -> String {
+        let name = self.name();
+        match self {
+            Self::Final | Self::Human => name.replace("the last 100 training episodes", &last_episodes(episodes)),
+            _ => name.to_string(),
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Self::Final => "return of the last 100 training episodes",
@@ -77,6 +93,17 @@ impl Measure {
             Self::Area => "area",
             Self::Human => "human-normalised",
         }
+    }
+}
+
+/// The episodes that a score of the last hundred is made of, where runs have had so many: some may not have had a hundred.
+pub fn last_episodes(episodes: impl Iterator<Item = u64>) -> String {
+    let counted: Vec<u64> = episodes.map(|episodes| episodes.min(100)).collect();
+    match (counted.iter().min(), counted.iter().max()) {
+        (Some(1), Some(1)) => "the only training episode".to_string(),
+        (Some(least), Some(most)) if least < most => format!("the last {least} to {most} training episodes"),
+        (Some(all), _) => format!("the last {all} training episodes"),
+        _ => "the last 100 training episodes".to_string(),
     }
 }
 
@@ -155,17 +182,22 @@ impl Run {
     }
 }
 
-/// The runs below directories, in order, and a sentence for each that could not be read.
+/// The runs below directories, in order, and a sentence for each that could not be read. One that is reached in two ways counts
+/// once.
 pub fn find(directories: &[PathBuf]) -> Result<(Vec<Run>, Vec<String>), String> {
     let (mut runs, mut broken) = (Vec::new(), Vec::new());
+    let mut seen = BTreeSet::new();
     for (origin, directory) in directories.iter().enumerate() {
         let mut found = Vec::new();
         search(directory, DEPTH, &mut found)
             .map_err(|error| format!("cannot read {}: {error}", directory.display()))?;
         for path in found {
+            if !seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())) {
+                continue;
+            }
             match read(&path, origin) {
                 Ok(run) => runs.push(run),
-                Err(sentence) => broken.push(sentence),
+                Err(sentence) => broken.push(shortened(&one_line(&sentence), LONGEST_SENTENCE)),
             }
         }
     }
@@ -206,16 +238,14 @@ pub fn natural(name: &str) -> Vec<(u64, char)> {
 
 fn read(directory: &Path, origin: usize) -> Result<Run, String> {
     let named = |name: &str, problem: &str| format!("{}: {problem}", directory.join(name).display());
-    let failure = fs::read_to_string(directory.join(FAILURE))
+    let failure = fs::read(directory.join(FAILURE))
         .ok()
-        .map(|text| text.trim().to_string());
+        .map(|bytes| shortened(&one_line(&String::from_utf8_lossy(&bytes)), LONGEST_SENTENCE));
     let config_text = fs::read_to_string(directory.join(CONFIG)).map_err(|error| match &failure {
         Some(sentence) => format!("{}: {sentence}", directory.display()),
         None => named(CONFIG, &reason(&error)),
     })?;
-    let table: toml::Table = config_text.parse().map_err(|_| named(CONFIG, "it is not valid TOML"))?;
-    let mut settings = BTreeMap::new();
-    flatten("", &table, &mut settings);
+    let mut settings = settings(&config_text).map_err(|problem| named(CONFIG, &problem))?;
     let mut take = |key: &str| {
         settings
             .remove(key)
@@ -223,13 +253,22 @@ fn read(directory: &Path, origin: usize) -> Result<Run, String> {
     };
     let (task, algo, scheduler, seed) = (take("task")?, take("algo")?, take("scheduler")?, take("seed")?);
     let metrics = read_csv(directory.join("metrics.csv")).map_err(|error| error.to_string())?;
-    let result = match fs::read_to_string(directory.join(RESULT)) {
-        Ok(text) => Some(serde_json::from_str(&text).map_err(|_| named(RESULT, "it is not the result of a run"))?),
-        Err(_) => None,
+    let path = directory.join(RESULT);
+    let (result, finished) = match fs::read_to_string(&path) {
+        Ok(text) => {
+            let result = serde_json::from_str(&text).map_err(|_| named(RESULT, "it is not the result of a run"))?;
+            let written = fs::metadata(&path).and_then(|metadata| metadata.modified());
+            (Some(result), written.ok())
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => (None, None),
+        Err(error) => return Err(named(RESULT, &reason(&error))),
     };
-    metrics
+    let steps = metrics
         .numbers("time/total_timesteps")
         .map_err(|error| error.to_string())?;
+    if !steps.iter().all(|step| step.is_finite()) || !steps.is_sorted() {
+        return Err(named("metrics.csv", "its steps do not ascend"));
+    }
     Ok(Run {
         directory: directory.to_path_buf(),
         origin,
@@ -240,9 +279,43 @@ fn read(directory: &Path, origin: usize) -> Result<Run, String> {
         settings,
         config_text,
         result,
+        finished,
         failure,
         metrics,
     })
+}
+
+/// What the text of a `config.toml` says of a run's results, as `section.key` and value; with the task, the algorithm, the scheduler
+/// and the seed.
+///
+/// Left out is what results do not depend on: when a checkpoint is written, and which processor the networks are on (a matter of
+/// the machine, and of the last digits). How often metrics are written decides which policy is the best where training's own
+/// score does, and nothing else. What a file does not know came after it, with a default that changes nothing.
+pub fn settings(config_text: &str) -> Result<BTreeMap<String, String>, String> {
+    let table: toml::Table = config_text.parse().map_err(|_| "it is not valid TOML".to_string())?;
+    let mut settings = BTreeMap::new();
+    flatten("", &table, &mut settings);
+    let algo = settings.get("algo").map(|algo| Assignment::new("algo", algo));
+    if let Ok(defaults) = Config::lay(algo.as_slice()) {
+        for (section, entries) in defaults.sections() {
+            let dot = if section.is_empty() { "" } else { "." };
+            for entry in entries
+                .iter()
+                .filter(|entry| !matches!(entry.key, "task" | "algo" | "scheduler" | "seed"))
+            {
+                let default = || entry.value.trim_matches('"').to_string();
+                settings
+                    .entry(format!("{section}{dot}{}", entry.key))
+                    .or_insert_with(default);
+            }
+        }
+    }
+    settings.remove("checkpoint_interval");
+    settings.remove("device");
+    if settings.get("best_by").is_none_or(|best_by| best_by != "training") {
+        settings.remove("log_interval");
+    }
+    Ok(settings)
 }
 
 fn flatten(prefix: &str, table: &toml::Table, settings: &mut BTreeMap<String, String>) {
@@ -259,6 +332,47 @@ fn flatten(prefix: &str, table: &toml::Table, settings: &mut BTreeMap<String, St
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn text(more: &[(&str, &str)]) -> String {
+        let mut said = vec![Assignment::new("task", "CartPole-v1")];
+        said.extend(more.iter().map(|(key, value)| Assignment::new(*key, value)));
+        Config::build(&said).unwrap().to_toml()
+    }
+
+    #[test]
+    fn settings_that_decide_nothing_set_no_runs_apart() {
+        let plain = settings(&text(&[])).unwrap();
+        for same in [("checkpoint_interval", "77"), ("device", "cpu"), ("log_interval", "77")] {
+            assert_eq!(settings(&text(&[same])).unwrap(), plain, "{same:?}");
+        }
+        for other in [
+            ("steps", "77000"),
+            ("hyper.hold", "7"),
+            ("tf32", "true"),
+            ("eval_episodes", "7"),
+        ] {
+            assert_ne!(settings(&text(&[other])).unwrap(), plain, "{other:?}");
+        }
+        let by_training = |interval: &str| settings(&text(&[("best_by", "training"), ("log_interval", interval)]));
+        assert_ne!(by_training("77"), by_training("78"));
+    }
+
+    #[test]
+    fn a_setting_that_came_later_is_its_default() {
+        let now = text(&[("algo", "ppo")]);
+        let older: Vec<&str> = now.lines().filter(|line| !line.starts_with("final_episodes")).collect();
+        assert_eq!(older.len() + 1, now.lines().count());
+        assert_eq!(settings(&older.join("\n")), settings(&now));
+    }
+
+    #[test]
+    fn a_score_of_the_last_hundred_episodes_says_how_many_there_were() {
+        let of = |episodes: &[u64]| Measure::Final.of(episodes.iter().copied());
+        assert_eq!(of(&[100, 2000]), "return of the last 100 training episodes");
+        assert_eq!(of(&[4, 4]), "return of the last 4 training episodes");
+        assert_eq!(of(&[4, 4000]), "return of the last 4 to 100 training episodes");
+        assert_eq!(of(&[1]), "return of the only training episode");
+    }
 
     #[test]
     fn numbers_in_names_count_as_numbers() {

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use epgt_hyper::{Axis, Grid};
 use epgt_report::statistics::mean;
+use epgt_report::text::shortened;
 use epgt_report::text_table::TextTable;
 
 use super::groups::Task;
 use super::runs::Run;
 use crate::bench::cpu_model;
+use crate::explain::short;
 
 /// The settings in which the methods of a task differ; `None` where there are none.
 pub fn differences(task: &Task) -> Option<TextTable> {
@@ -30,8 +33,43 @@ pub fn differences(task: &Task) -> Option<TextTable> {
     Some(table)
 }
 
-/// What the finished runs of every method took, on average; it depends on what else the machine was doing.
-pub fn costs(tasks: &[Task]) -> TextTable {
+/// More values of a hyperparameter are not told one by one.
+const MOST_VALUES: usize = 100;
+
+fn size(grid: &Grid) -> usize {
+    match grid {
+        Grid::Paper(count) => *count,
+        Grid::Around { count, .. } | Grid::Log { count, .. } | Grid::Uniform { count, .. } => *count,
+        Grid::List(values) => values.len(),
+    }
+}
+
+/// What a run schedules and the values of each, where a scheduler chooses among them; a rule such as `paper:7` does not say how many
+/// there are.
+pub fn scheduled(run: &Run) -> Option<String> {
+    // These take no value, any value, or those that a copy was multiplied to.
+    if matches!(
+        run.scheduler.as_str(),
+        "fixed" | "hoof" | "meta-gradient" | "pbt" | "pb2"
+    ) {
+        return None;
+    }
+    let tuned = run.settings.iter().filter_map(|(key, grid)| {
+        let name = key.strip_prefix("tune.")?;
+        let default = run.settings.get(&format!("{}.{name}", run.algo))?.parse().ok()?;
+        let grid_of = Grid::parse(grid).ok().filter(|grid| size(grid) <= MOST_VALUES)?;
+        let axis = Axis::new(name, default, &grid_of, false).ok()?;
+        let values: Vec<String> = axis.values.iter().map(|&value| short(value)).collect();
+        Some(format!("{name} ({grid}) among {}", values.join(", ")))
+    });
+    let told: Vec<String> = tuned.collect();
+    (!told.is_empty()).then(|| shortened(&told.join("; "), 1000))
+}
+
+/// What the finished runs of every method took, on average; it depends on what else the machine was doing. Nothing where none has
+/// finished.
+pub fn costs(tasks: &[Task]) -> Option<TextTable> {
+    let mut any = false;
     let mut table = TextTable::new(&[
         "task",
         "method",
@@ -39,7 +77,7 @@ pub fn costs(tasks: &[Task]) -> TextTable {
         "steps",
         "CPU seconds",
         "steps per CPU second",
-        "peak MB",
+        "peak MB of the process",
     ]);
     for task in tasks {
         for group in &task.groups {
@@ -50,6 +88,7 @@ pub fn costs(tasks: &[Task]) -> TextTable {
             if results.is_empty() {
                 continue;
             }
+            any = true;
             let (steps, seconds) = (average(&|r| r.steps as f64), average(&|r| r.cpu_seconds));
             table.row(&[
                 &task.name,
@@ -57,12 +96,15 @@ pub fn costs(tasks: &[Task]) -> TextTable {
                 &results.len().to_string(),
                 &format!("{steps:.0}"),
                 &format!("{seconds:.2}"),
-                &format!("{:.0}", steps / seconds),
+                &match steps / seconds {
+                    speed if speed.is_finite() => format!("{speed:.0}"),
+                    _ => "-".to_string(),
+                },
                 &format!("{:.1}", average(&|r| r.peak_memory_mb)),
             ]);
         }
     }
-    table
+    any.then_some(table)
 }
 
 /// The program and the machine that wrote the report.

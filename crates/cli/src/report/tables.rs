@@ -8,7 +8,8 @@ use epgt_report::aggregate::{
 };
 use epgt_report::chart::Row;
 use epgt_report::statistics::{
-    Interval, RESAMPLES, bootstrap_interval, cohens_d, interquartile_mean, mean, median, standard_deviation,
+    Interval, LEAST_SCORES, RESAMPLES, bootstrap_interval, cohens_d, interquartile_mean, mean, median,
+    standard_deviation,
 };
 use epgt_report::text_table::TextTable;
 
@@ -16,7 +17,7 @@ use super::groups::{Group, Task};
 use super::runs::Measure;
 
 /// A bootstrap interval of fewer scores is too narrow to rest a claim on.
-const LEAST_RUNS: usize = 5;
+pub const LEAST_RUNS: usize = 5;
 
 /// What one method reached on one task.
 pub struct Summary<'a> {
@@ -56,7 +57,10 @@ pub fn ranked(task: &Task, measure: Measure) -> Vec<Summary<'_>> {
 /// Who is best, and whether the intervals bear it.
 pub fn headline(ranked: &[Summary<'_>]) -> String {
     let digits = digits(ranked.iter().map(|summary| summary.mean));
-    let shown = |summary: &Summary<'_>| format!("{:.digits$} {:.digits$}", summary.mean, summary.interval);
+    let shown = |summary: &Summary<'_>| match summary.interval.is_known() {
+        true => format!("{} {}", number(summary.mean, digits), range(summary.interval, digits)),
+        false => number(summary.mean, digits),
+    };
     match ranked {
         [] => "No run has finished with a score yet.".to_string(),
         [only] => format!(
@@ -80,10 +84,18 @@ pub fn headline(ranked: &[Summary<'_>]) -> String {
             let p = probability_of_improvement(from_ref(&best.scores), from_ref(&next.scores));
             let first = format!("{} has the highest mean, {}", best.name, shown(best));
             match (fewest < LEAST_RUNS, close) {
-                (true, _) => format!(
-                    "{first}, but {} per method are too few to rest a claim on.",
-                    runs(fewest)
-                ),
+                (true, _) => {
+                    let is = if fewest == 1 { "is" } else { "are" };
+                    let least = ranked.iter().filter(|summary| summary.scores.len() == fewest);
+                    let whose = match least.clone().count() == ranked.len() {
+                        true => "per method".to_string(),
+                        false => format!(
+                            "of {}",
+                            least.map(|summary| summary.name).collect::<Vec<_>>().join(" and ")
+                        ),
+                    };
+                    format!("{first}, but {} {whose} {is} too few to rest a claim on.", runs(fewest))
+                }
                 (false, 0) => format!(
                     "{} is best: {}. The next, {}, has {}; the intervals do not overlap, and a run of {} beats one of {} with \
                      probability {p:.2}.",
@@ -116,7 +128,7 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
         Comparison::ReferenceOverEach => format!("P({} better)", against.name),
         Comparison::EachOverReference => "P(better than first)".to_string(),
     };
-    let mut table = TextTable::new(&[
+    let mut header = vec![
         "method",
         "runs",
         "mean",
@@ -125,15 +137,14 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
         "median",
         "IQM",
         "IQM 95%",
-        &p,
-        "P 95%",
-        "Cohen's d",
-    ]);
+    ];
+    // One method has nothing to be compared with.
+    if summaries.len() > 1 {
+        header.extend([p.as_str(), "P 95%", "Cohen's d"]);
+    }
+    let mut table = TextTable::new(&header);
     let digits = digits(summaries.iter().map(|summary| summary.mean));
-    let number = |value: f64| match value.is_finite() {
-        true => format!("{value:.digits$}"),
-        false => "-".to_string(),
-    };
+    let number = |value: f64| number(value, digits);
     for (index, summary) in summaries.iter().enumerate() {
         let scores = from_ref(&summary.scores);
         let other = from_ref(&against.scores);
@@ -145,27 +156,26 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
         let [p, interval, d] = match index == reference {
             true => [const { String::new() }; 3].map(|_| "-".to_string()),
             false => [
-                format!("{:.2}", probability_of_improvement(a, b)),
-                format!("{:.2}", improvement_interval(a, b, RESAMPLES, 0)),
-                match cohens_d(&a[0], &b[0]) {
-                    d if d.is_nan() => "-".to_string(),
-                    d => format!("{d:.2}"),
-                },
+                probability(a, b),
+                range(improvement_interval(a, b, RESAMPLES, 0), 2),
+                self::number(cohens_d(&a[0], &b[0]), 2),
             ],
         };
-        table.row(&[
-            summary.name,
-            &summary.scores.len().to_string(),
-            &number(summary.mean),
-            &number(standard_deviation(&summary.scores)),
-            &format!("{:.digits$}", summary.interval),
-            &number(median(&summary.scores)),
-            &number(interquartile_mean(&summary.scores)),
-            &format!("{iqm:.digits$}"),
-            &p,
-            &interval,
-            &d,
-        ]);
+        let fields = [
+            summary.name.to_string(),
+            summary.scores.len().to_string(),
+            number(summary.mean),
+            number(standard_deviation(&summary.scores)),
+            range(summary.interval, digits),
+            number(median(&summary.scores)),
+            number(interquartile_mean(&summary.scores)),
+            range(iqm, digits),
+            p,
+            interval,
+            d,
+        ];
+        let fields: Vec<&str> = fields.iter().map(String::as_str).take(header.len()).collect();
+        table.row(&fields);
     }
     table
 }
@@ -173,15 +183,12 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
 /// All tasks together, of scores that were normalised, `scores[method][task][seed]`: the table, its sentence, and its picture's
 /// rows.
 pub fn suite(names: &[(&str, usize)], scores: &[Vec<Vec<f64>>]) -> (TextTable, String, Vec<Row>) {
-    let row = |((name, index), tasks): (&(&str, usize), &Vec<Vec<f64>>)| {
-        let interval = stratified_interval(tasks, RESAMPLES, 0, aggregate_iqm);
-        Row {
-            name: name.to_string(),
-            index: *index,
-            values: Vec::new(),
-            mean: aggregate_iqm(tasks),
-            interval: [interval.low, interval.high],
-        }
+    let row = |((name, index), tasks): (&(&str, usize), &Vec<Vec<f64>>)| Row {
+        name: name.to_string(),
+        index: *index,
+        values: Vec::new(),
+        mean: aggregate_iqm(tasks),
+        interval: stratified_interval(tasks, RESAMPLES, 0, aggregate_iqm),
     };
     let mut order: Vec<(Row, &Vec<Vec<f64>>)> = names.iter().zip(scores).map(row).zip(scores).collect();
     order.sort_by(|a, b| b.0.mean.total_cmp(&a.0.mean));
@@ -201,34 +208,42 @@ pub fn suite(names: &[(&str, usize)], scores: &[Vec<Vec<f64>>]) -> (TextTable, S
         let [p, interval] = match at {
             0 => ["-".to_string(), "-".to_string()],
             _ => [
-                format!("{:.2}", probability_of_improvement(best_scores, tasks)),
-                format!("{:.2}", improvement_interval(best_scores, tasks, RESAMPLES, 0)),
+                probability(best_scores, tasks),
+                range(improvement_interval(best_scores, tasks, RESAMPLES, 0), 2),
             ],
         };
         table.row(&[
             &row.name,
             &tasks.iter().map(Vec::len).sum::<usize>().to_string(),
-            &format!("{:.3}", row.mean),
-            &format!("[{:.3}, {:.3}]", row.interval[0], row.interval[1]),
-            &format!("{:.3}", aggregate_mean(tasks)),
-            &format!("{:.3}", aggregate_median(tasks)),
+            &number(row.mean, 3),
+            &range(row.interval, 3),
+            &number(aggregate_mean(tasks), 3),
+            &number(aggregate_median(tasks), 3),
             &p,
             &interval,
         ]);
     }
+    let order_counts: Vec<usize> = order.iter().flat_map(|(_, tasks)| tasks.iter().map(Vec::len)).collect();
     let rows: Vec<Row> = order.into_iter().map(|(row, _)| row).collect();
+    let few = order_counts.iter().copied().min().unwrap_or(0) < LEAST_RUNS;
     let overlap = rows[1..]
         .iter()
-        .filter(|row| row.interval[1] >= best.interval[0])
+        .filter(|row| row.interval.high >= best.interval.low)
         .count();
+    let interval = match best.interval.is_known() {
+        true => format!(" {}", range(best.interval, 2)),
+        false => String::new(),
+    };
     let first = format!(
-        "{} has the highest interquartile mean, {:.2} [{:.2}, {:.2}]",
-        best.name, best.mean, best.interval[0], best.interval[1]
+        "{} has the highest interquartile mean, {}{interval}",
+        best.name,
+        number(best.mean, 2)
     );
-    let sentence = match (rows.len(), overlap) {
-        (1, _) => format!("{first}."),
-        (_, 0) => format!("{first}, and no other interval reaches it."),
-        (_, overlap) => format!("{first}, but {} it.", reaching(overlap)),
+    let sentence = match (rows.len(), few, overlap) {
+        (1, ..) => format!("{first}."),
+        (_, true, _) => format!("{first}, but fewer than {LEAST_RUNS} runs per method and task rest no claim."),
+        (_, _, 0) => format!("{first}, and no other interval reaches it."),
+        (_, _, overlap) => format!("{first}, but {} it.", reaching(overlap)),
     };
     (table, sentence, rows)
 }
@@ -248,6 +263,30 @@ pub enum Comparison {
     ReferenceOverEach,
     /// How much better each row is than the reference.
     EachOverReference,
+}
+
+/// How likely a run of `a` beats one of `b`; a dash where there are too few to say.
+fn probability(a: &[Vec<f64>], b: &[Vec<f64>]) -> String {
+    match a.iter().chain(b).all(|scores| scores.len() >= LEAST_SCORES) {
+        true => number(probability_of_improvement(a, b), 2),
+        false => "-".to_string(),
+    }
+}
+
+/// A number with so many decimals, or by its exponent where it would be long; a dash where it is none.
+fn number(value: f64, digits: usize) -> String {
+    match value.abs() {
+        size if !size.is_finite() => "-".to_string(),
+        size if size >= 1e9 => format!("{value:.3e}"),
+        _ => format!("{value:.digits$}"),
+    }
+}
+
+fn range(interval: Interval, digits: usize) -> String {
+    match interval.is_known() {
+        true => format!("[{}, {}]", number(interval.low, digits), number(interval.high, digits)),
+        false => "-".to_string(),
+    }
 }
 
 /// Decimals that show four digits of the largest of some numbers.
@@ -288,6 +327,39 @@ mod tests {
         assert_eq!(level, "No winner: a, b are level at 500.0 [500.0, 500.0].");
         let few = headline_of(&[("a", &high[..3]), ("b", &low[..3])]);
         assert!(few.contains("3 runs per method are too few"), "{few}");
+        let uneven = headline_of(&[("a", &high), ("b", &low[..1])]);
+        assert!(
+            uneven.ends_with("but 1 run of b is too few to rest a claim on."),
+            "{uneven}"
+        );
+        let single = headline_of(&[("a", &high[..1])]);
+        assert_eq!(single, "a reaches 90.00 over 1 run.");
         assert_eq!(headline_of(&[]), "No run has finished with a score yet.");
+    }
+
+    #[test]
+    fn below_three_runs_there_is_neither_interval_nor_probability_nor_effect() {
+        let rows = |scores: &[&[f64]]| {
+            let names = ["a", "b"];
+            let summaries = names
+                .iter()
+                .zip(scores)
+                .map(|(name, scores)| Summary::of(name, 0, scores.to_vec()));
+            let text = table(&summaries.collect::<Vec<_>>(), 0, Comparison::EachOverReference).csv();
+            text.lines().skip(1).map(String::from).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            rows(&[&[9.0], &[9.0, 9.0]]),
+            [
+                "a,1,9.000,-,-,9.000,9.000,-,-,-,-",
+                "b,2,9.000,0.000,-,9.000,9.000,-,-,-,-"
+            ]
+        );
+        let three = rows(&[&[9.0; 3], &[8.0; 3]]);
+        assert_eq!(
+            three[1],
+            "b,3,8.000,0.000,\"[8.000, 8.000]\",8.000,8.000,\"[8.000, 8.000]\",0.00,\"[0.00, 0.00]\",-"
+        );
+        assert!(rows(&[&[1e300; 3], &[8.0; 3]]).concat().len() < 400);
     }
 }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use epgt_settings::clean_line;
+
 use super::memory::{self, Memory};
 use super::protocol::{Description, Layout, PROTOCOL, RESET, Ready, Request, SEEDED_RESET, STEP};
 use super::python::{python, threads};
-use super::worker::Worker;
+use super::worker::{LABEL, Worker};
 use crate::group::Account;
 use crate::space::choice;
 use crate::vec_env::{Episode, StepRow};
@@ -74,7 +76,19 @@ impl Bridge {
         let (mut worker, file, description) = start(options, n)?;
         let (observation_space, action_space) = (description.observation_space(), description.action_space());
         let (shape, action_size) = (RowShape::from(&observation_space), action_space.size());
-        let layout = Layout::new(n, shape, action_size);
+        let label = clean_line(&label, LABEL);
+        if super::task::described(options)
+            .is_some_and(|spaces| spaces != (observation_space.clone(), action_space.clone()))
+        {
+            return Err(EnvError::Simulator(format!(
+                "{label}: the environment has other spaces than when it was made before; correct it, because a policy is made for one"
+            )));
+        }
+        let layout = Layout::new(n, shape, action_size).ok_or_else(|| {
+            EnvError::Simulator(format!(
+                "cannot share as much memory with the worker of {label} as {n} environments need; use fewer"
+            ))
+        })?;
         let memory = Memory::map(&file, layout.bytes).map_err(|error| {
             EnvError::Simulator(format!(
                 "cannot share {} bytes with the worker of {label} ({error}); use fewer environments",
@@ -171,7 +185,8 @@ impl Bridge {
         self.check(0, out.observations.view())?;
         for i in 0..self.n {
             let reward = self.rewards[i];
-            if !reward.is_finite() {
+            // One that is finite in 64 bits only would be learned from as an infinite one.
+            if !(reward as f32).is_finite() {
                 return Err(self.not_finite(i, "a reward", reward));
             }
             let account = &mut self.accounts[i];
@@ -221,9 +236,12 @@ impl Bridge {
 
     #[cold]
     fn not_finite(&self, env: usize, what: &str, value: f64) -> EnvError {
+        let why = match value.is_finite() {
+            true => ", which is too large for 32 bits; scale it down",
+            false => "; correct the environment, because nothing can be learned from that",
+        };
         EnvError::NotFinite(format!(
-            "{}: environment {env} returned {what} {value} in step {}; correct the environment, because nothing can be learned \
-             from that",
+            "{}: environment {env} returned {what} {value:?} in step {}{why}",
             self.label, self.steps
         ))
     }

@@ -13,6 +13,7 @@ mod memory;
 mod protocol;
 mod python;
 mod task;
+mod text;
 mod worker;
 
 pub use python::{python, threads, use_python, use_threads};

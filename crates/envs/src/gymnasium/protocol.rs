@@ -5,10 +5,22 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::text::{Line, Lines};
 use crate::{RowShape, Space};
 
 /// Both sides must speak the same.
-pub(super) const PROTOCOL: u32 = 2;
+pub(super) const PROTOCOL: u32 = 3;
+
+/// The most numbers of an observation that are taken. The worker has the same bounds; here they hold whoever the worker is.
+const MOST_NUMBERS: usize = 1 << 18;
+/// The most bytes of an image.
+const MOST_PIXELS: usize = 1 << 22;
+/// The most numbers of an action, and the most choices of all of them together.
+const MOST_CHOICES: usize = 1 << 16;
+/// The most bytes of a line that the worker may say.
+pub(super) const MOST_BYTES: usize = 1 << 26;
+/// The most bytes of the memory that is shared.
+const MOST_SHARED: usize = 16 << 30;
 
 /// Acts once.
 pub(super) const STEP: u8 = b's';
@@ -45,7 +57,9 @@ pub(super) struct Bounds {
 
 impl Bounds {
     fn space(&self) -> Space {
-        let bounds = |bounds: &[Option<f64>], none: f32| bounds.iter().map(|x| x.map_or(none, |x| x as f32)).collect();
+        // A bound beyond all 32-bit numbers is the last of them: an infinite one on the wrong side would leave no room.
+        let narrow = |x: f64| (x as f32).clamp(f32::MIN, f32::MAX);
+        let bounds = |bounds: &[Option<f64>], none: f32| bounds.iter().map(|x| x.map_or(none, narrow)).collect();
         Space::Box {
             low: bounds(&self.low, f32::NEG_INFINITY),
             high: bounds(&self.high, f32::INFINITY),
@@ -53,12 +67,23 @@ impl Bounds {
     }
 }
 
+/// The kinds of actions.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum ActionKind {
+    Box,
+    Discrete,
+    MultiDiscrete,
+}
+
 /// What actions look like.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ActionLine {
-    pub kind: String,
+    pub kind: ActionKind,
     /// How many choices each number of a discrete action has.
     pub counts: Vec<usize>,
+    /// What the environment calls the first choice of each.
+    pub starts: Vec<i64>,
     #[serde(flatten)]
     pub bounds: Bounds,
 }
@@ -68,7 +93,7 @@ pub(super) struct ActionLine {
 pub(super) struct Description {
     pub protocol: u32,
     /// What each number of an observation is.
-    pub names: Vec<String>,
+    pub names: Vec<Line>,
     pub observation: Bounds,
     /// Channels, height and width of an observation that is an image; it has no numbers then.
     pub image: Option<[usize; 3]>,
@@ -88,15 +113,51 @@ impl Description {
         }
         let (action, width) = (&self.action, self.names.len());
         let consistent = |bounds: &Bounds| bounds.low.len() == bounds.high.len();
-        if !consistent(&self.observation) || !consistent(&action.bounds) || self.observation.low.len() != width {
+        let choices = action.kind != ActionKind::Box;
+        let fits = consistent(&self.observation)
+            && consistent(&action.bounds)
+            && self.observation.low.len() == width
+            && action.counts.len() == action.starts.len()
+            && action.counts.iter().all(|&count| count > 0)
+            && choices == action.bounds.low.is_empty()
+            && (action.kind == ActionKind::MultiDiscrete || action.counts.len() == usize::from(choices));
+        if action.counts.is_empty() && action.bounds.low.is_empty() {
+            return Err("its actions hold no numbers, so there is nothing to decide".to_string());
+        }
+        if !fits {
             return Err("the worker describes an environment that does not fit together".to_string());
+        }
+        let pixels = self.image.map_or(Some(0), |sides| {
+            sides.iter().try_fold(1_usize, |size, &side| size.checked_mul(side))
+        });
+        let total = action
+            .counts
+            .iter()
+            .try_fold(0_usize, |sum, &count| sum.checked_add(count));
+        let too_large = |what: &str, most: usize| Err(format!("{what} is too large: at most {most} are taken"));
+        if width > MOST_NUMBERS {
+            return too_large(&format!("an observation of {width} numbers"), MOST_NUMBERS);
+        }
+        if pixels.is_none_or(|pixels| pixels > MOST_PIXELS) {
+            return too_large("an image of that many bytes", MOST_PIXELS);
+        }
+        if action.bounds.low.len() > MOST_CHOICES || total.is_none_or(|total| total > MOST_CHOICES) {
+            return too_large("an action of that many numbers and choices", MOST_CHOICES);
+        }
+        if self.image.is_some() && width > 0 {
+            return Err("the worker describes an image and numbers at once".to_string());
         }
         if self.observation_space().size() == 0 {
             return Err("its observations hold no numbers, so there is nothing to act on".to_string());
         }
-        let choices = action.kind != "box";
-        if (choices && action.counts.is_empty()) || (!choices && action.bounds.low.is_empty()) {
-            return Err("its actions hold no numbers, so there is nothing to decide".to_string());
+        for (bounds, what) in [(&self.observation, "observations"), (&action.bounds, "actions")] {
+            let crossed =
+                |(low, high): (&Option<f64>, &Option<f64>)| low.zip(*high).is_some_and(|(low, high)| low > high);
+            if let Some(k) = bounds.low.iter().zip(&bounds.high).position(crossed) {
+                return Err(format!(
+                    "number {k} of its {what} has a lower bound above its upper one"
+                ));
+            }
         }
         Ok(())
     }
@@ -113,9 +174,9 @@ impl Description {
     }
 
     pub fn action_space(&self) -> Space {
-        match (self.action.kind.as_str(), self.action.counts.as_slice()) {
-            ("box", _) => self.action.bounds.space(),
-            ("discrete", &[n]) => Space::Discrete(n),
+        match (self.action.kind, self.action.counts.as_slice()) {
+            (ActionKind::Box, _) => self.action.bounds.space(),
+            (ActionKind::Discrete, &[n]) => Space::Discrete(n),
             (_, counts) => Space::MultiDiscrete(counts.to_vec()),
         }
     }
@@ -152,12 +213,20 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// For `n` environments with such observations and so many numbers in an action. Every array begins a cache line.
-    pub fn new(n: usize, observation: RowShape, action: usize) -> Self {
+    /// For `n` environments with such observations and so many numbers in an action; `None` where that is more than can be shared.
+    /// Every array begins a cache line.
+    pub fn new(n: usize, observation: RowShape, action: usize) -> Option<Self> {
         let observation = match observation {
             RowShape::Numbers(size) => 4 * size,
             RowShape::Image(_) => observation.size(),
         };
+        let most = (8 * observation)
+            .checked_add(8 * action)?
+            .checked_add(64)?
+            .checked_mul(n)?;
+        if most > MOST_SHARED {
+            return None;
+        }
         let mut bytes = 0;
         let mut next = |size: usize| {
             let offset = bytes;
@@ -175,7 +244,7 @@ impl Layout {
             truncated: next(n),
             episode_over: next(n),
         };
-        Self { bytes, offsets }
+        Some(Self { bytes, offsets })
     }
 }
 
@@ -189,17 +258,17 @@ pub(super) struct Ready {
 /// Why the worker has given up.
 #[derive(Deserialize)]
 pub(super) struct Failure {
-    pub error: String,
+    pub error: Line,
     /// Python's traceback; empty where the sentence says all.
-    pub traceback: String,
+    pub traceback: Lines,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LINE: &str = r#"{"protocol": 2, "names": ["a", "b"], "observation": {"low": [null, 0], "high": [null, 1]}, "image": null,
-        "action": {"kind": "discrete", "counts": [3], "low": [], "high": []}, "max_episode_steps": null,
+    const LINE: &str = r#"{"protocol": 3, "names": ["a", "b"], "observation": {"low": [null, 0], "high": [null, 1]}, "image": null,
+        "action": {"kind": "discrete", "counts": [3], "starts": [0], "low": [], "high": []}, "max_episode_steps": null,
         "reward_threshold": 1.5}"#;
 
     #[test]
@@ -231,17 +300,59 @@ mod tests {
     #[test]
     fn another_protocol_is_refused_by_its_number() {
         let description: Description =
-            serde_json::from_str(&LINE.replace("\"protocol\": 2", "\"protocol\": 7")).unwrap();
+            serde_json::from_str(&LINE.replace("\"protocol\": 3", "\"protocol\": 7")).unwrap();
         let refusal = description.check().unwrap_err();
         assert!(
-            refusal.starts_with("the worker speaks protocol 7, and this program 2"),
+            refusal.starts_with("the worker speaks protocol 7, and this program 3"),
             "{refusal}"
         );
     }
 
     #[test]
+    fn sizes_that_a_worker_says_are_bounded_whatever_they_are() {
+        let refused = |old: &str, new: &str| {
+            assert!(LINE.contains(old), "{old}");
+            let description: Description = serde_json::from_str(&LINE.replace(old, new)).unwrap();
+            description.check().unwrap_err()
+        };
+        let counts = |counts: &str, starts: &str| {
+            let action = format!(r#"{{"kind": "multi-discrete", "counts": {counts}, "starts": {starts}"#);
+            refused(r#"{"kind": "discrete", "counts": [3], "starts": [0]"#, &action)
+        };
+        let huge = u64::MAX;
+        assert!(refused("[3]", &format!("[{huge}]")).contains("is too large: at most 65536 are taken"));
+        assert!(counts(&format!("[{huge}, {huge}]"), "[0, 0]").contains("is too large"));
+        assert!(counts("[65536, 1]", "[0, 0]").contains("is too large"));
+        assert!(counts("[3, 0]", "[0, 0]").contains("does not fit together"));
+        assert!(counts("[3]", "[]").contains("does not fit together"));
+        assert!(counts("[]", "[]").contains("nothing to decide"));
+        assert!(refused("[3]", "[3, 3]").contains("does not fit together"));
+        assert!(refused("[null, 0]", "[null, 2]").contains("number 1 of its observations has a lower bound above"));
+        for sides in [[huge, huge, huge], [1 << 11, 1 << 11, 2]] {
+            let image = format!(r#""image": {sides:?}"#);
+            assert!(refused(r#""image": null"#, &image).contains("an image of that many bytes is too large"));
+        }
+        assert!(Layout::new(usize::MAX / 2, RowShape::Numbers(5), 2).is_none());
+        assert!(serde_json::from_str::<Description>(&LINE.replace("discrete", "dialectic")).is_err());
+    }
+
+    #[test]
+    fn a_bound_that_no_32_bit_number_reaches_is_the_last_of_them() {
+        let line = LINE
+            .replace("[null, 0]", "[1e300, -1e300]")
+            .replace("[null, 1]", "[1e301, 1e300]");
+        let description: Description = serde_json::from_str(&line).unwrap();
+        assert_eq!(description.check(), Ok(()));
+        let space = Space::Box {
+            low: vec![f32::MAX, f32::MIN],
+            high: vec![f32::MAX; 2],
+        };
+        assert_eq!(description.observation_space(), space);
+    }
+
+    #[test]
     fn arrays_follow_each_other_without_overlap() {
-        let Layout { bytes, offsets } = Layout::new(3, RowShape::Numbers(5), 2);
+        let Layout { bytes, offsets } = Layout::new(3, RowShape::Numbers(5), 2).unwrap();
         assert_eq!(
             (offsets.seeds, offsets.actions, offsets.cuts, offsets.observations),
             (0, 64, 128, 192)

@@ -91,7 +91,7 @@ fn build(options: &Options) -> Result<Box<dyn Env>, EnvError> {
 }
 
 fn known(options: &Options) -> Result<Known, EnvError> {
-    let label = format!("{:?} {:?}", options.foreign, options.changed());
+    let label = label(options);
     let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = all.iter().find(|known| known.label == label) {
         return Ok(known.clone());
@@ -100,6 +100,18 @@ fn known(options: &Options) -> Result<Known, EnvError> {
     let known = Known::of(label, &description);
     all.push(known.clone());
     Ok(known)
+}
+
+/// The spaces of observations and actions that a worker has described for this task and these options, if one has.
+pub(super) fn described(options: &Options) -> Option<(Space, Space)> {
+    let label = label(options);
+    let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = all.iter().find(|known| known.label == label)?;
+    Some((known.observation_space.clone(), known.action_space.clone()))
+}
+
+fn label(options: &Options) -> String {
+    format!("{:?} {:?}", options.foreign, options.changed())
 }
 
 impl Known {
@@ -113,9 +125,13 @@ impl Known {
             Vec::leak(entries.collect())
         };
         let choices = |counts: &[usize]| -> &'static [Entry] {
-            let part = |k: usize, choice: usize| match counts.len() {
-                1 => format!("choice {choice}"),
-                _ => format!("number {k} is {choice}"),
+            // Named as the environment names them, which need not begin at 0.
+            let part = |k: usize, choice: usize| match (
+                counts.len(),
+                description.action.starts[k].saturating_add(choice as i64),
+            ) {
+                (1, value) => format!("choice {value}"),
+                (_, value) => format!("number {k} is {value}"),
             };
             let all = counts.iter().enumerate();
             let entries = all.flat_map(|(k, &count)| {
@@ -133,7 +149,10 @@ impl Known {
         };
         Known {
             label,
-            observation: table(&observation_space, &mut description.names.iter().cloned()),
+            observation: table(
+                &observation_space,
+                &mut description.names.iter().map(|name| name.0.clone()),
+            ),
             image: description.image,
             action,
             observation_space,

@@ -4,6 +4,7 @@ Arguments: the descriptors of the channel, of the shared memory, and of the pipe
 """
 
 import ast
+import difflib
 import fcntl
 import importlib
 import inspect
@@ -17,18 +18,64 @@ import sys
 import time
 import traceback
 
-PROTOCOL = 2
-# Characters of a traceback that are told.
-LONGEST = 8000
+PROTOCOL = 3
+# The most numbers of an observation, bytes of an image, numbers and choices of an action, and bytes of a line; the program has the same.
+MOST_NUMBERS, MOST_PIXELS, MOST_CHOICES, MOST_BYTES = 2**18, 2**22, 2**16, 2**26
+# Characters of a traceback, of a sentence, and of the name of a number that are told.
+LONGEST, LONG, SHORT = 8000, 1000, 100
 
 
 class Refused(Exception):
     """Something that is told in one sentence, without a traceback."""
 
 
+def plain(text, most):
+    """At most so many characters of a text, all of which can be written; what disturbs a terminal is taken out by the program."""
+    text = text if len(text) <= most else text[:most] + "..."
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def shown(thing):
+    """What something is, in a few words, whatever it is."""
+    try:
+        return f"{plain(' '.join(repr(thing)[:10 * SHORT].split()), SHORT)} of type {type(thing).__name__}"
+    except BaseException:
+        return f"something of type {type(thing).__name__}"
+
+
+def told(error):
+    """What an exception says, on one line."""
+    try:
+        return plain(" ".join(str(error)[:100 * LONG].split()), LONG)
+    except BaseException:
+        return "it has no text that can be shown"
+
+
+def trace(error):
+    """The traceback of an exception. Where that is long, the places stay and what the exception says is cut."""
+    try:
+        text = "".join(traceback.format_exception(error))
+        if len(text) > LONGEST:
+            places = "".join(traceback.format_tb(error.__traceback__))[-(LONGEST - 2 * LONG):]
+            text = f"Traceback (most recent call last):\n{places}{type(error).__name__}: {told(error)}"
+        return plain(text, LONGEST)
+    except BaseException:
+        return ""
+
+
+def bounded(space, count, most, what):
+    """Refuses a space of more numbers than are taken, before any of them is made."""
+    if count > most:
+        raise Refused(f"a {type(space).__name__} of {count} {what} is too large: at most {most} are taken")
+
+
+def numbers_of(shape):
+    return math.prod(int(side) for side in shape)
+
+
 def follow(lifeline):
     """Has the kernel kill this process group when the program ends, however it ends and whatever runs here then."""
-    fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, -os.getpgrp())
     fcntl.fcntl(lifeline, getattr(fcntl, "F_SETSIG", 10), signal.SIGKILL)
     fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
     if select.select([lifeline], [], [], 0)[0]:
@@ -51,20 +98,29 @@ def leaves(space, path=()):
         return [leaf for key in sorted(space.spaces) for leaf in leaves(space.spaces[key], (*path, key))]
     if isinstance(space, spaces.Tuple):
         return [leaf for key, part in enumerate(space.spaces) for leaf in leaves(part, (*path, key))]
-    name = ".".join(map(str, path))
+    name = plain(".".join(map(str, path)), SHORT)
+    if isinstance(space, (spaces.Box, spaces.MultiBinary, spaces.MultiDiscrete)) and numbers_of(space.shape) == 0:
+        return []
     if isinstance(space, spaces.Box):
         if space.dtype == np.uint8 and len(space.shape) in (2, 3):
             if path:
                 raise Refused(f"an image beside other observations cannot be used, and {name} is one: shape {space.shape} of "
                               "uint8; leave it out with gymnasium.wrappers.FilterObservation, or take it alone")
+            bounded(space, numbers_of(space.shape), MOST_PIXELS, "bytes of an image")
             return [Image(space.shape)]
+        bounded(space, numbers_of(space.shape), MOST_NUMBERS, "numbers of an observation")
         return [Numbers(path, name, space.shape, space.low, space.high)]
     if isinstance(space, spaces.MultiBinary):
+        bounded(space, numbers_of(space.shape), MOST_NUMBERS, "numbers of an observation")
         return [Numbers(path, name, space.shape, np.zeros(space.shape), np.ones(space.shape))]
     if isinstance(space, spaces.Discrete):
-        return [Choices(path, name, (), np.array([space.n]), np.array([space.start]))]
+        bounded(space, int(space.n), MOST_NUMBERS, "choices of an observation")
+        return [Choices(path, name, (), np.array([space.n], np.int64), np.array([space.start], np.int64))]
     if isinstance(space, spaces.MultiDiscrete):
-        return [Choices(path, name, space.shape, space.nvec.ravel(), space.start.ravel())]
+        bounded(space, numbers_of(space.shape), MOST_NUMBERS, "numbers of an observation")
+        counts = space.nvec.ravel().astype(np.int64)
+        bounded(space, sum(counts.tolist()), MOST_NUMBERS, "choices of an observation")
+        return [Choices(path, name, space.shape, counts, space.start.ravel().astype(np.int64))]
     raise Refused(f"observations of {type(space).__name__} cannot be used: Box, Discrete, MultiDiscrete, MultiBinary, "
                   "and Dict and Tuple of them can")
 
@@ -85,15 +141,30 @@ class Leaf:
             raise Refused(f"returned {self.name or 'an observation'} of type {found.dtype}, but numbers are needed")
         return found
 
+    def narrowed(self, found):
+        """As 32-bit numbers; one that is finite stays finite, or is refused here, where it is known."""
+        try:
+            with np.errstate(over="raise"):
+                return found.astype(np.float32)
+        except FloatingPointError:
+            with np.errstate(over="ignore"):
+                lost = np.isfinite(found) & ~np.isfinite(found.astype(np.float32))
+            raise Refused(f"returned {self.name or 'an observation'} with the number {found[lost].flat[0]}, which is too large for 32 "
+                          "bits") from None
+
 
 class Numbers(Leaf):
     def __init__(self, path, name, shape, low, high):
-        self.path, self.name, self.shape = path, name, shape
-        self.low, self.high = (np.ravel(bound).astype(np.float64).tolist() for bound in (low, high))
-        self.size = len(self.low)
+        self.path, self.name, self.shape, self.low, self.high = path, name, shape, low, high
+        self.size = numbers_of(shape)
         self.alone = path == () and len(shape) == 1
-        label = name or "observation"
-        self.names = [label] if shape == () else [f"{label}[{', '.join(map(str, i))}]" for i in np.ndindex(shape)]
+
+    def bounds(self):
+        return tuple(np.ravel(bound).astype(np.float64).tolist() for bound in (self.low, self.high))
+
+    def names(self):
+        label = self.name or "observation"
+        return [label] if self.shape == () else [f"{label}[{', '.join(map(str, i))}]" for i in np.ndindex(self.shape)]
 
     def write(self, rows, i, observation):
         if self.alone:
@@ -105,22 +176,30 @@ class Numbers(Leaf):
         found = self.checked(self.find(observations), (len(rows), *self.shape))
         rows[:, self.place] = found.reshape(len(rows), -1)
 
+    def checked(self, observation, shape):
+        found = super().checked(observation, shape)
+        return found if found.dtype == np.float32 else self.narrowed(found)
+
 
 class Choices(Leaf):
     def __init__(self, path, name, shape, counts, start):
         self.path, self.name, self.shape, self.counts, self.start = path, name, shape, counts, start
         self.first = np.concatenate(([0], np.cumsum(counts)[:-1]))
         self.size = int(counts.sum())
-        self.low, self.high = [0.0] * self.size, [1.0] * self.size
-        label = name or "observation"
-        part = (lambda k: label) if len(counts) == 1 else (lambda k: f"{label}[{k}]")
-        self.names = [f"{part(k)} is {c + s}" for k, (n, s) in enumerate(zip(counts, start)) for c in range(n)]
+
+    def bounds(self):
+        return [0.0] * self.size, [1.0] * self.size
+
+    def names(self):
+        label = self.name or "observation"
+        part = (lambda k: label) if len(self.counts) == 1 else (lambda k: f"{label}[{k}]")
+        return [f"{part(k)} is {c + s}" for k, (n, s) in enumerate(zip(self.counts, self.start)) for c in range(n)]
 
     def chosen(self, found):
         whole = found.astype(np.int64)
         index = whole.reshape(-1, len(self.counts)) - self.start
         if (whole != found).any() or ((index < 0) | (index >= self.counts)).any():
-            raise Refused(f"returned {self.name or 'an observation'} {found.tolist()}, which is outside its space")
+            raise Refused(f"returned {self.name or 'an observation'} {shown(found.tolist())}, which is outside its space")
         return self.first + index
 
     def write(self, rows, i, observation):
@@ -138,14 +217,20 @@ class Choices(Leaf):
 class Image(Leaf):
     """An observation that is an image and nothing else; its bytes go channel after channel."""
 
-    path, name, names, low, high = (), "", [], [], []
+    path, name = (), ""
 
     def __init__(self, shape):
-        self.shape, self.size = shape, int(np.prod(shape))
+        self.shape, self.size = shape, numbers_of(shape)
         # The channels are the smaller of the first and the last side; of equal ones, the last.
         self.order = (0, 1, 2) if len(shape) == 3 and shape[0] < shape[2] else (2, 0, 1)
         sides = shape if len(shape) == 3 else (*shape, 1)
         self.sides = [sides[k] for k in self.order]
+
+    def bounds(self):
+        return [], []
+
+    def names(self):
+        return []
 
     def channels_first(self, found):
         found = found if len(self.shape) == 3 else found[..., None]
@@ -170,20 +255,25 @@ class Actions:
 
     def __init__(self, space):
         self.space = space
-        self.low = self.high = self.counts = None
-        if isinstance(space, spaces.Discrete):
-            self.kind, self.counts, self.start = "discrete", [int(space.n)], space.start
-        elif isinstance(space, spaces.MultiDiscrete):
-            self.kind, self.counts, self.start = "multi-discrete", space.nvec.ravel().tolist(), space.start
-        elif isinstance(space, spaces.MultiBinary):
-            self.kind, self.counts, self.start = "multi-discrete", [2] * int(np.prod(space.shape)), 0
-        elif isinstance(space, spaces.Box):
-            self.kind = "box"
-            self.low, self.high = (np.ravel(bound).astype(np.float64).tolist() for bound in (space.low, space.high))
-        else:
+        self.low = self.high = self.counts = self.starts = None
+        if not isinstance(space, (spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary, spaces.Box)):
             raise Refused(f"actions of {type(space).__name__} cannot be used: Discrete, MultiDiscrete, MultiBinary and "
                           "Box can")
-        self.size = len(self.counts or self.low)
+        bounded(space, numbers_of(space.shape), MOST_CHOICES, "numbers of an action")
+        if isinstance(space, spaces.Discrete):
+            self.kind, self.counts, self.start = "discrete", [int(space.n)], int(space.start)
+            self.starts = [self.start]
+        elif isinstance(space, spaces.MultiDiscrete):
+            self.kind, self.counts, self.start = "multi-discrete", space.nvec.ravel().tolist(), space.start
+            self.starts = space.start.ravel().tolist()
+        elif isinstance(space, spaces.MultiBinary):
+            self.kind, self.counts, self.start = "multi-discrete", [2] * numbers_of(space.shape), 0
+            self.starts = [0] * len(self.counts)
+        else:
+            self.kind = "box"
+            self.low, self.high = (np.ravel(bound).astype(np.float64).tolist() for bound in (space.low, space.high))
+        bounded(space, sum(self.counts or []), MOST_CHOICES, "choices of an action")
+        self.size = len(self.counts or self.low or [])
         self.shape, self.dtype = space.shape, space.dtype
 
     def of(self, rows):
@@ -197,6 +287,41 @@ class Actions:
         if np.issubdtype(self.dtype, np.integer):
             rows = np.rint(rows)
         return np.clip(rows.astype(np.float64), self.space.low, self.space.high).astype(self.dtype)
+
+
+def parts_of(result, count, call, wanted):
+    """What `reset` or `step` returned, if it is a tuple of so many parts."""
+    if not isinstance(result, (tuple, list)) or len(result) != count:
+        many = f"{len(result)} values" if isinstance(result, (tuple, list)) else shown(result)
+        raise Refused(f"returned {many} from {call}, but {count} values are needed: {wanted}")
+    return result
+
+
+def begun(result):
+    return parts_of(result, 2, "reset", "observation and info")[0]
+
+
+def stepped(result):
+    return parts_of(result, 5, "step", "observation, reward, terminated, truncated and info")
+
+
+def reward_of(reward):
+    """A reward that is not a plain float: any one number, and no text that could be read as one."""
+    no_number = isinstance(reward, (np.ndarray, np.generic)) and reward.dtype.kind not in "fiub"
+    try:
+        if not no_number and (hasattr(reward, "__float__") or hasattr(reward, "__index__")):
+            return float(reward if getattr(reward, "ndim", 0) == 0 else reward.reshape(()))
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise Refused(f"returned a reward {shown(reward)}, but one number is needed")
+
+
+def end_of(end, name):
+    """Whether an episode has ended, where that is not a plain bool: any one True or False, 0 or 1."""
+    found = np.asarray(end)
+    if found.size != 1 or found.dtype.kind not in "biu" or found.item() not in (0, 1):
+        raise Refused(f"returned {name} as {shown(end)}, but True or False is needed")
+    return bool(found.item())
 
 
 class Singles:
@@ -215,7 +340,7 @@ class Singles:
     def reset(self, seeds, leaves, arrays):
         for i, env in enumerate(self.envs):
             self.now = i
-            observation, _ = env.reset() if seeds is None else env.reset(seed=int(seeds[i]))
+            observation = begun(env.reset() if seeds is None else env.reset(seed=int(seeds[i])))
             for leaf in leaves:
                 leaf.write(arrays.observations, i, observation)
 
@@ -223,12 +348,18 @@ class Singles:
         rows, cuts, outcomes = arrays.observations, arrays.cuts.tolist(), []
         for i, env in enumerate(self.envs):
             self.now = i
-            observation, reward, terminated, truncated, _ = env.step(actions[i])
-            outcomes.append((float(reward), terminated, truncated))
+            observation, reward, terminated, truncated, _ = stepped(env.step(actions[i]))
+            if type(reward) is not float:
+                reward = reward_of(reward)
+            if type(terminated) is not bool:
+                terminated = end_of(terminated, "terminated")
+            if type(truncated) is not bool:
+                truncated = end_of(truncated, "truncated")
+            outcomes.append((reward, terminated, truncated))
             if terminated or truncated or cuts[i]:
                 for leaf in leaves:
                     leaf.write(arrays.final_observations, i, observation)
-                observation, _ = env.reset()
+                observation = begun(env.reset())
             for leaf in leaves:
                 leaf.write(rows, i, observation)
         arrays.rewards[:], arrays.terminated[:], arrays.truncated[:] = zip(*outcomes)
@@ -253,18 +384,36 @@ class Vector:
         self.observation_space, self.action_space = envs.single_observation_space, envs.single_action_space
 
     def reset(self, seeds, leaves, arrays):
-        observations, _ = self.envs.reset(seed=None if seeds is None else int(seeds[0]))
+        observations = begun(self.envs.reset(seed=None if seeds is None else int(seeds[0])))
         for leaf in leaves:
             leaf.write_all(arrays.observations, observations)
 
     def step(self, actions, leaves, arrays):
-        observations, arrays.rewards[:], terminated, truncated, infos = self.envs.step(actions)
-        arrays.terminated[:], arrays.truncated[:], arrays.episode_over[:] = terminated, truncated, terminated | truncated
+        observations, rewards, terminated, truncated, infos = stepped(self.envs.step(actions))
+        arrays.rewards[:] = self.each(rewards, "rewards", "fiub", "numbers")
+        arrays.terminated[:] = self.ends(terminated, "terminated")
+        arrays.truncated[:] = self.ends(truncated, "truncated")
+        arrays.episode_over[:] = arrays.terminated | arrays.truncated
         for leaf in leaves:
             leaf.write_all(arrays.observations, observations)
-        for i in np.flatnonzero(terminated | truncated):
+        ended = np.flatnonzero(arrays.episode_over)
+        if len(ended) and not (isinstance(infos, dict) and "final_obs" in infos):
+            raise Refused("returned no final_obs in the info of a step in which an episode ended")
+        for i in ended:
             for leaf in leaves:
                 leaf.write(arrays.final_observations, i, infos["final_obs"][i])
+
+    def each(self, found, name, kinds, wanted):
+        found, n = np.asarray(found), self.envs.num_envs
+        if found.shape != (n,) or found.dtype.kind not in kinds:
+            raise Refused(f"returned {name} of shape {found.shape} and type {found.dtype}, but {n} {wanted} are needed")
+        return found
+
+    def ends(self, found, name):
+        found = self.each(found, name, "biu", "times True or False")
+        if found.dtype.kind != "b" and (found > 1).any() | (found < 0).any():
+            raise Refused(f"returned {name} as {shown(found)}, but True or False is needed")
+        return found
 
     def close(self):
         self.envs.close()
@@ -279,12 +428,37 @@ def make(request):
     if request["kind"] == "atari":
         return Games(task, n, min(n, request["threads"]), **options)
     module, _, name = task.rpartition(":")
-    factory = getattr(importlib.import_module(module), name, None) if module and name.isidentifier() else None
+    factory = named(module, name) if module and name.isidentifier() else None
     if factory is None:
         return Singles(lambda: gymnasium.make(task, **options), n)
-    if "num_envs" in inspect.signature(factory).parameters:
+    if not callable(factory):
+        raise Refused(f"{name} of the module {module} is {shown(factory)}, and not a class or a function that makes an environment")
+    try:
+        takes = inspect.signature(factory).parameters
+    except (ValueError, TypeError):
+        takes = ()
+    if "num_envs" in takes:
         return Vector(factory(num_envs=n, **options), n)
     return Singles(lambda: factory(**options), n)
+
+
+def named(module, name):
+    """What has this name in a module; `None` where it is the id of an environment that the module has registered."""
+    found = importlib.import_module(module)
+    if hasattr(found, name):
+        return getattr(found, name)
+    if name in gymnasium.registry:
+        return None
+    # A class of an environment is meant, or a function that stands beside them; what a module has imported comes last.
+    makers = [key for key, thing in vars(found).items() if callable(thing) and not key.startswith("_")]
+    own = [key for key in makers if getattr(vars(found)[key], "__module__", None) == found.__name__]
+    close = {key.lower(): key for key in reversed(own or makers)}
+    near = difflib.get_close_matches(name.lower(), close, 1)
+    if near:
+        hint = f"; did you mean '{close[near[0]]}'?"
+    else:
+        hint = f"; it has {', '.join((own or makers)[:10])}" if makers else ""
+    raise Refused(f"the module {module} has no '{name}', and no environment of that id is registered{hint}")
 
 
 class Arrays:
@@ -311,18 +485,36 @@ class Arrays:
 
 
 def describe(envs, parts, actions):
-    spec = envs.spec
+    spec = getattr(envs, "spec", None)
     bound = lambda x: x if np.isfinite(x) else None
     box = lambda low, high: {"low": list(map(bound, low)), "high": list(map(bound, high))}
     return {
         "protocol": PROTOCOL,
-        "names": [name for part in parts for name in part.names],
-        "observation": box(*([x for part in parts for x in getattr(part, side)] for side in ("low", "high"))),
+        "names": [plain(name, SHORT) for part in parts for name in part.names()],
+        "observation": box(*([x for part in parts for x in part.bounds()[side]] for side in (0, 1))),
         "image": getattr(parts[0], "sides", None) if parts else None,
-        "action": {"kind": actions.kind, "counts": actions.counts or [], **box(actions.low or [], actions.high or [])},
-        "max_episode_steps": getattr(spec, "max_episode_steps", None),
-        "reward_threshold": getattr(spec, "reward_threshold", None),
+        "action": {"kind": actions.kind, "counts": actions.counts or [], "starts": actions.starts or [],
+                   **box(actions.low or [], actions.high or [])},
+        "max_episode_steps": limit_of(getattr(spec, "max_episode_steps", None)),
+        "reward_threshold": threshold_of(getattr(spec, "reward_threshold", None)),
     }
+
+
+def limit_of(steps):
+    """Steps after which episodes are cut; so many that nobody ever counts them are no limit."""
+    if steps is None:
+        return None
+    if isinstance(steps, bool) or not isinstance(steps, (int, np.integer)) or steps < 1:
+        raise Refused(f"its spec has max_episode_steps {shown(steps)}, but a whole number from 1 on, or None, is needed")
+    return int(steps) if steps < 2**32 - 1 else None
+
+
+def threshold_of(threshold):
+    if threshold is None:
+        return None
+    if isinstance(threshold, bool) or not isinstance(threshold, (int, float, np.integer, np.floating)):
+        raise Refused(f"its spec has reward_threshold {shown(threshold)}, but a number, or None, is needed")
+    return float(threshold) if abs(threshold) < 1e300 else None
 
 
 class Ear:
@@ -358,10 +550,20 @@ class Ear:
                 pass
 
 
+def write(channel, line):
+    """Writes a whole line, however much of it fits into the channel at once."""
+    if len(line) > MOST_BYTES:
+        raise Refused(f"its spaces need {len(line)} bytes to be told: at most {MOST_BYTES} are taken; use shorter names, or fewer")
+    os.set_blocking(channel, True)
+    while line:
+        line = line[os.write(channel, line):]
+
+
 def work(channel, memory):
     lines = os.fdopen(os.dup(channel), "rb", buffering=0)
-    send = lambda message: os.write(channel, json.dumps(message).encode() + b"\n")
-    envs, doing, steps = None, "while it was made", 0
+    send = lambda message: write(channel, json.dumps(message).encode() + b"\n")
+    making = "while it was made"
+    envs, doing, steps = None, making, 0
     try:
         request = json.loads(lines.readline())
         if request["protocol"] != PROTOCOL:
@@ -373,6 +575,8 @@ def work(channel, memory):
         for part in parts:
             part.place = slice(size, size + part.size)
             size += part.size
+        if not any(isinstance(part, Image) for part in parts):
+            bounded(envs.observation_space, size, MOST_NUMBERS, "numbers of an observation")
         send(describe(envs, parts, actions))
         line = lines.readline()
         if line:
@@ -395,7 +599,7 @@ def work(channel, memory):
         who = "the environment" if now is None else f"environment {now}"
         known = isinstance(error, Refused) or (envs is None and is_of_gymnasium(error))
         if isinstance(error, Refused):
-            sentence = str(error) if not steps and now is None else f"{who} {error} ({doing})"
+            sentence = told(error) if doing == making else f"{who} {told(error)} ({doing})"
         elif isinstance(error, ModuleNotFoundError) and error.name == "gymnasium":
             known, sentence = True, (f"{sys.executable} has no package gymnasium; install it with "
                                      f"`{sys.executable} -m pip install gymnasium`, or name another Python with --python "
@@ -404,14 +608,14 @@ def work(channel, memory):
             known, sentence = True, (f"{sys.executable} has no package ale-py 0.12; `epgt setup atari` makes a Python that has it, which is "
                                      "used where neither --python nor EPGT_PYTHON names another")
         else:
-            said = " ".join(str(error).split())
+            said = told(error)
             sentence = f"{who} raised {type(error).__name__} {doing}" + (f": {said}" if said else "")
-        text = "" if known else traceback.format_exc()
-        sys.stdout.flush()
-        try:
-            send({"error": sentence, "traceback": text[-LONGEST:]})
-        except OSError:
-            pass
+        message = {"error": plain(sentence, 2 * LONG), "traceback": "" if known else trace(error)}
+        for last in (sys.stdout.flush, lambda: send(message)):
+            try:
+                last()
+            except BaseException:
+                pass
         os._exit(1)
 
 

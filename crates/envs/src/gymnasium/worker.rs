@@ -15,10 +15,11 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
+use epgt_settings::{clean, clean_line};
 use serde::{Serialize, de::DeserializeOwned};
 
 use super::looking::Looking;
-use super::protocol::{DONE, Failure};
+use super::protocol::{DONE, Failure, MOST_BYTES};
 use crate::EnvError;
 
 /// The program of the worker.
@@ -29,6 +30,12 @@ const PULSE: Duration = Duration::from_secs(1);
 const FAREWELL: Duration = Duration::from_secs(2);
 /// Bytes of what it printed last that are kept.
 const KEPT: usize = 4096;
+/// Characters of a sentence, with the label and what a worker says in it.
+const SENTENCE: usize = 2500;
+/// Characters that are shown of an answer that is not understood.
+const SHOWN: usize = 1000;
+/// Characters of the task's id and options that are shown in sentences.
+pub(super) const LABEL: usize = 300;
 
 thread_local! {
     /// CPU seconds of the workers whose end this thread has seen.
@@ -115,7 +122,7 @@ impl Worker {
             channel,
             printed,
             timeout,
-            label: label.to_string(),
+            label: clean_line(label, LABEL),
             ended: false,
             looking: Looking::default(),
             _lifeline: held,
@@ -155,8 +162,11 @@ impl Worker {
         match serde_json::from_slice::<Failure>(&answer) {
             Ok(failure) => Err(self.failed(failure)),
             Err(_) => serde_json::from_slice(&answer).map_err(|error| {
-                let text = String::from_utf8_lossy(&answer).into_owned();
-                self.give_up(&format!("said something that is not understood ({error})"), &text)
+                let text = String::from_utf8_lossy(&answer[..answer.len().min(4 * SHOWN)]).into_owned();
+                self.give_up(
+                    &format!("said something that is not understood ({error})"),
+                    &clean(&text, SHOWN),
+                )
             }),
         }
     }
@@ -192,24 +202,45 @@ impl Worker {
         }
     }
 
+    /// A whole line, which begins with these bytes; nothing follows it before the worker is spoken to again.
     fn line(&mut self, mut line: Vec<u8>) -> Result<Vec<u8>, EnvError> {
         let begun = Instant::now();
+        let mut buffer = vec![0; 1 << 16];
         loop {
-            match self.byte(|| begun)? {
-                b'\n' => return Ok(line),
-                byte => line.push(byte),
+            let count = self.bytes(&mut buffer, || begun)?;
+            line.extend_from_slice(&buffer[..count]);
+            if let Some(end) = buffer[..count].iter().position(|&byte| byte == b'\n') {
+                let rest = count - end - 1;
+                line.truncate(line.len() - rest - 1);
+                return match rest {
+                    0 => Ok(line),
+                    _ => Err(self.give_up("said more than it was asked", "")),
+                };
+            }
+            if line.len() > MOST_BYTES {
+                return Err(self.give_up(&format!("said a line of more than {MOST_BYTES} bytes"), ""));
+            }
+            if begun.elapsed() >= self.timeout {
+                return Err(self.late());
             }
         }
     }
 
-    /// The next byte of the channel, which is to come within the timeout.
+    /// The next byte of the channel.
     #[inline]
     fn byte(&mut self, begun: impl Fn() -> Instant) -> Result<u8, EnvError> {
         let mut byte = [0];
+        self.bytes(&mut byte, begun)?;
+        Ok(byte[0])
+    }
+
+    /// The next bytes of the channel, one or more, which are to come within the timeout.
+    #[inline]
+    fn bytes(&mut self, buffer: &mut [u8], begun: impl Fn() -> Instant) -> Result<usize, EnvError> {
         let mut since = None;
         loop {
-            match self.channel.read(&mut byte) {
-                Ok(1) => return Ok(byte[0]),
+            match self.channel.read(buffer) {
+                Ok(count) if count > 0 => return Ok(count),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                     let waited = since.get_or_insert_with(|| begun() - PULSE).elapsed();
@@ -217,12 +248,7 @@ impl Worker {
                         return Err(self.died());
                     }
                     if waited >= self.timeout {
-                        let seconds = self.timeout.as_secs();
-                        let sentence = format!(
-                            "did not answer within {seconds} seconds; if that can be right, raise bridge_timeout (--env-arg \
-                             bridge_timeout=SECONDS)"
-                        );
-                        return Err(self.give_up(&sentence, ""));
+                        return Err(self.late());
                     }
                 }
                 Ok(_) | Err(_) => return Err(self.died()),
@@ -239,6 +265,15 @@ impl Worker {
             let asked = libc::waitid(libc::P_PID, self.child.id(), &mut information, options);
             asked == 0 && information.si_pid() != 0
         }
+    }
+
+    #[cold]
+    fn late(&mut self) -> EnvError {
+        let seconds = self.timeout.as_secs();
+        let sentence = format!(
+            "did not answer within {seconds} seconds; if that can be right, raise bridge_timeout (--env-arg bridge_timeout=SECONDS)"
+        );
+        self.give_up(&sentence, "")
     }
 
     #[cold]
@@ -261,8 +296,8 @@ impl Worker {
     #[cold]
     fn failed(&mut self, failure: Failure) -> EnvError {
         self.end();
-        let sentence = format!("{}: {}", self.label, failure.error);
-        self.told(sentence, &failure.traceback)
+        let sentence = format!("{}: {}", self.label, failure.error.0);
+        self.told(sentence, &failure.traceback.0)
     }
 
     #[cold]
@@ -275,14 +310,14 @@ impl Worker {
         self.told(format!("the worker of {} {what}", self.label), details)
     }
 
-    /// A sentence, then what is known besides.
+    /// A sentence, then what is known besides. Both may quote the worker, so both are cleaned here or where they were read.
     fn told(&mut self, sentence: String, details: &str) -> EnvError {
-        let mut text = sentence;
+        let mut text = clean_line(&sentence, SENTENCE);
         if !details.trim().is_empty() {
             text = format!("{text}\n{}", details.trim_end());
         }
         let printed = self.printed.recv_timeout(PULSE).unwrap_or_default();
-        let printed = String::from_utf8_lossy(&printed);
+        let printed = clean(&String::from_utf8_lossy(&printed), KEPT);
         if !printed.trim().is_empty() {
             text = format!("{text}\nWhat it printed last:\n{}", printed.trim_end());
         }
@@ -298,6 +333,8 @@ impl Worker {
         self.ended = true;
         // SAFETY: the group is that of a child that has not been waited for, so the number still belongs to it.
         unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };
+        // A worker can have left its group.
+        let _ = self.child.kill();
         self.child.wait().ok()
     }
 }

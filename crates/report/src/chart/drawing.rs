@@ -190,6 +190,43 @@ pub fn fitting(text: &str, size: f64, width: f64) -> String {
     cut + "…"
 }
 
+/// Names cut to a width such that no two that differ look the same: what a cut makes equal is cut in its middle instead, and where
+/// even that is equal it is numbered.
+///
+/// ```
+/// use epgt_report::chart::fitting_apart;
+/// let names = ["a2c epgt learning_rate=0.001", "a2c epgt learning_rate=0.002", "fixed"];
+/// let cut = fitting_apart(&names, 12.0, 100.0);
+/// assert!(cut[0] != cut[1] && cut[0].ends_with("0.001") && cut[2] == "fixed");
+/// ```
+pub fn fitting_apart(names: &[&str], size: f64, width: f64) -> Vec<String> {
+    let mut cut: Vec<String> = names.iter().map(|name| fitting(name, size, width)).collect();
+    let clash = |at: usize| (0..cut.len()).any(|other| cut[other] == cut[at] && names[other] != names[at]);
+    let clashes: Vec<usize> = (0..cut.len()).filter(|&at| clash(at)).collect();
+    for at in clashes {
+        cut[at] = middle_cut(names[at], size, width);
+    }
+    for at in 0..cut.len() {
+        if (0..at).any(|other| cut[other] == cut[at] && names[other] != names[at]) {
+            cut[at] = format!("{} ({})", cut[at], at + 1);
+        }
+    }
+    cut
+}
+
+/// The two ends of a text that is too wide.
+fn middle_cut(text: &str, size: f64, width: f64) -> String {
+    let head = fitting(text, size, width / 2.0);
+    let mut tail: Vec<char> = Vec::new();
+    for character in text.chars().rev() {
+        tail.push(character);
+        if text_width(&tail.iter().collect::<String>(), size) + size > width / 2.0 {
+            break;
+        }
+    }
+    head + &tail.iter().rev().collect::<String>()
+}
+
 /// About how wide a text is in a plain typeface of this size.
 ///
 /// ```

@@ -20,7 +20,7 @@ mod scale;
 mod scatter;
 pub mod svg;
 
-pub use drawing::{Anchor, Drawing, Mark, Paint, dash, fitting, ramp, text_width};
+pub use drawing::{Anchor, Drawing, Mark, Paint, dash, fitting, fitting_apart, ramp, text_width};
 pub use plot::{Kind, Plot, Series};
 pub use rows::{Row, rows};
 pub use scale::{Scale, number};

@@ -1,7 +1,7 @@
 //! Charts with two axes: curves with bands, and scattered values.
 
-use super::drawing::{Anchor, Drawing, Mark, Paint, fitting, text_width};
-use super::scale::{Scale, number};
+use super::drawing::{Anchor, Drawing, Mark, Paint, fitting, fitting_apart, text_width};
+use super::scale::{Scale, between, number};
 
 /// Points with words under the mouse, per curve.
 const HINTS: usize = 24;
@@ -257,10 +257,9 @@ impl Plot {
         for (index, point) in points.iter().enumerate().skip(every / 2).step_by(every) {
             let at = frame.place(*point);
             if at.iter().all(|x| x.is_finite()) {
-                let interval = match band.get(index) {
-                    Some([_, low, high]) => format!(" [{}, {}]", number(*low), number(*high)),
-                    None => String::new(),
-                };
+                let interval = band
+                    .get(index)
+                    .map_or(String::new(), |[_, low, high]| between(*low, *high));
                 let text = format!(
                     "{}: {}{interval} at {}",
                     series.name,
@@ -276,8 +275,8 @@ impl Plot {
     fn legend(&self, drawing: &mut Drawing) {
         let (mut x, mut y) = (16.0, self.height + 12.0);
         let named: Vec<&Series> = self.series.iter().filter(|series| !series.name.is_empty()).collect();
-        for series in &named {
-            let name = fitting(&series.name, 12.0, self.width - 80.0);
+        let all: Vec<&str> = named.iter().map(|series| series.name.as_str()).collect();
+        for (series, name) in named.iter().zip(fitting_apart(&all, 12.0, self.width - 80.0)) {
             let width = 34.0 + text_width(&name, 12.0) + 18.0;
             if x + width > self.width && x > 16.0 {
                 (x, y) = (16.0, y + 18.0);

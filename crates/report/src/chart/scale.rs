@@ -22,7 +22,8 @@ impl Scale {
     /// assert_eq!((scale.place(0.0), scale.place(100.0)), (0.0, 1.0));
     /// ```
     pub fn around(values: impl Iterator<Item = f64>, log: bool, count: usize) -> Self {
-        let usable = |value: &f64| value.is_finite() && (!log || *value > 0.0);
+        // Beyond 1e300 the distance of two numbers may be none.
+        let usable = |value: &f64| value.abs() < 1e300 && (!log || *value > 0.0);
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.filter(usable) {
             (low, high) = (low.min(value), high.max(value));
@@ -154,6 +155,14 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// An interval behind a number, ` [1, 2]`; nothing where it is not known.
+pub(super) fn between(low: f64, high: f64) -> String {
+    match low.is_finite() && high.is_finite() {
+        true => format!(" [{}, {}]", number(low), number(high)),
+        false => String::new(),
+    }
+}
+
 fn exponential(value: f64) -> String {
     let text = format!("{value:.1e}");
     text.replace(".0e", "e")
@@ -197,7 +206,7 @@ mod tests {
 
     #[test]
     fn one_value_nothing_and_nan_have_an_axis_too() {
-        for values in [vec![5.0], vec![0.0], vec![], vec![f64::NAN]] {
+        for values in [vec![5.0], vec![0.0], vec![], vec![f64::NAN], vec![-1.7e308, 1.7e308]] {
             for log in [false, true] {
                 let scale = Scale::around(values.iter().copied(), log, 5);
                 assert!(scale.ticks().len() >= 2, "{values:?}");

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::drawing::{Anchor, Drawing, Mark, Paint, dash, ramp};
+use crate::text::html;
 
 /// Colours of the series on light and on dark ground: Okabe and Ito's, which the colour-blind can tell apart, with the yellow and
 /// the sky blue darkened for white paper.
@@ -67,7 +68,7 @@ pub fn standalone(drawing: &Drawing) -> String {
 
 fn write(drawing: &Drawing, before: &str) -> String {
     let (width, height) = (drawing.width, drawing.height);
-    let title = escape(&drawing.title);
+    let title = html(&drawing.title);
     let mut text = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
          role=\"img\" aria-label=\"{title}\" font-family=\"system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif\">\
@@ -125,7 +126,7 @@ fn push(text: &mut String, mark: &Mark) {
             "<circle cx=\"{}\" cy=\"{}\" r=\"7\" fill=\"transparent\"><title>{}</title></circle>",
             short(at[0]),
             short(at[1]),
-            escape(words)
+            html(words)
         ),
         Mark::Text {
             at: [x, y],
@@ -149,7 +150,7 @@ fn push(text: &mut String, mark: &Mark) {
                 text,
                 "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\" style=\"fill:{}\"{turn}>{}</text>",
                 colour(*paint),
-                escape(words)
+                html(words)
             )
         }
     };
@@ -192,28 +193,6 @@ fn short(x: f64) -> String {
         Some(whole) => whole.to_string(),
         None => text,
     }
-}
-
-/// Text in XML and HTML, within elements and within quotes.
-///
-/// ```
-/// assert_eq!(epgt_report::chart::svg::escape("a<\"b\" & 'c'>"), "a&lt;&quot;b&quot; &amp; &#39;c&#39;&gt;");
-/// ```
-pub fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            // XML has no control characters but these.
-            c if c.is_control() && !matches!(c, '\n' | '\t') => {}
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 #[cfg(test)]

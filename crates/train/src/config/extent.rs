@@ -2,7 +2,8 @@
 
 use epgt_envs::RowShape;
 use epgt_hyper::{Axis, EncoderKind, Grid, HyperSpace, Scheduler};
-use epgt_pg::{Effect, Kind, RuleSettings, Tuned};
+use epgt_pg::{Algorithm, Effect, Kind, MethodSettings, RuleSettings, Tuned};
+use epgt_settings::{number, quoted};
 
 use super::Config;
 
@@ -19,7 +20,13 @@ impl Config {
             let rate = hyperparameter.kind == Kind::LearningRateLike;
             let axis = Axis::new(name, default, &Grid::parse(grid)?, rate)?;
             for &value in &axis.values {
-                hyperparameter.validate(value)?;
+                hyperparameter.validate(value).map_err(|error| {
+                    // Where a rule made the value, the rule is told.
+                    match grid.starts_with(char::is_alphabetic) {
+                        true => format!("cannot schedule {name} by {}: {error}", quoted(grid)),
+                        false => error,
+                    }
+                })?;
             }
             axes.push(axis);
             indices.push(index);
@@ -54,6 +61,31 @@ impl Config {
     /// Rollouts of the whole run, where their length is not scheduled.
     pub fn rollouts(&self) -> u64 {
         self.run.steps / self.rollout_steps()
+    }
+
+    /// Environment steps of the whole run: those of its whole rollouts. Where their length is scheduled it is the budget, of which
+    /// less than one of the shortest rollouts may be left.
+    ///
+    /// ```
+    /// use epgt_train::{Assignment, Config};
+    /// let settings = [("task", "CartPole-v1"), ("n_envs", "8"), ("a2c.n_steps", "5"), ("steps", "1999")];
+    /// let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))?;
+    /// assert_eq!(config.total_steps(), 1960);
+    /// # Ok::<(), String>(())
+    /// ```
+    pub fn total_steps(&self) -> u64 {
+        match self.tune.iter().any(|(name, _)| name == "n_steps") {
+            true => self.run.steps,
+            false => self.rollouts() * self.rollout_steps(),
+        }
+    }
+
+    /// Steps T of the shortest rollout of the run: of what is left of the budget less is not played.
+    pub(crate) fn shortest_rollout(&self) -> Result<usize, String> {
+        let (space, _) = self.hyper_space()?;
+        let axis = space.axes().iter().find(|axis| axis.name == "n_steps");
+        let scheduled = axis.map(|axis| axis.values[0] as usize);
+        Ok(scheduled.map_or(self.method.n_steps(), |steps| steps.min(self.method.n_steps())))
     }
 
     /// Policy updates of the whole run, where nothing that is scheduled changes their number.
@@ -106,10 +138,65 @@ impl Config {
         self.tune.iter().any(|(name, _)| effect(name) == Ok(Effect::Rollout))
     }
 
-    /// Refuses settings whose buffers no usual machine can hold, instead of running out of memory later. Counts numbers of
-    /// the rollout, the networks with their optimisers, and the hyper-agent's encoder, roughly but in full.
-    pub(super) fn check_memory(&self) -> Result<(), String> {
+    /// Refuses a method's settings that the run cannot be made with, and those that something scheduled would lead to: what a
+    /// hyper-agent or a population may choose passes the checks of what a user says. Each scheduled value is tried alone, and the
+    /// outermost values of all together.
+    pub(super) fn check_method(&self) -> Result<(), String> {
+        let footprint = self.footprint()?;
+        self.check_method_at(&self.method, &footprint)?;
+        let (space, indices) = self.hyper_space()?;
+        let axes = || space.axes().iter().zip(&indices);
+        for (axis, &index) in axes() {
+            for &value in &axis.values {
+                self.check_method_at(&self.method.with(index, value), &footprint)
+                    .map_err(|error| format!("cannot schedule {} = {}: {error}", axis.name, number(value)))?;
+            }
+        }
+        for corner in 0..1u64 << axes().count() {
+            let mut method = self.method;
+            let mut said = Vec::new();
+            for (i, (axis, &index)) in axes().enumerate() {
+                let end = if corner >> i & 1 == 0 { 0 } else { axis.values.len() - 1 };
+                method = method.with(index, axis.values[end]);
+                said.push(format!("{} = {}", axis.name, number(axis.values[end])));
+            }
+            self.check_method_at(&method, &footprint)
+                .map_err(|error| format!("cannot schedule {}: {error}", said.join(" with ")))?;
+        }
+        Ok(())
+    }
+
+    /// Refuses settings of the method that do not go together with the run's.
+    fn check_method_at(&self, method: &MethodSettings, footprint: &Footprint) -> Result<(), String> {
         const MOST_GIGABYTES: f64 = 16.0;
+        let run = &self.run;
+        let section = run.algo.name();
+        method.validate().map_err(|error| format!("{section}.{error}"))?;
+        let gigabytes = footprint.gigabytes(run.n_envs, method);
+        // What no usual machine can hold is refused, instead of running out of memory later.
+        if gigabytes > MOST_GIGABYTES {
+            return Err(format!(
+                "these settings need about {} GB, more than the {MOST_GIGABYTES} GB that are accepted; lower n_envs, n_steps, \
+                 policy.hidden or the sizes in the hyper and population sections",
+                number(gigabytes.round())
+            ));
+        }
+        let rollout = (run.n_envs as u64).saturating_mul(method.n_steps() as u64);
+        match run.steps >= rollout {
+            true => Ok(()),
+            false => Err(format!(
+                "steps = {} is less than one rollout of {} environments times {} steps; raise it to {rollout} or more",
+                run.steps,
+                run.n_envs,
+                method.n_steps(),
+            )),
+        }
+    }
+
+    /// The memory that the run takes: environments, rollouts, networks with their optimisers, and hyper-agents, roughly but in full.
+    fn footprint(&self) -> Result<Footprint, String> {
+        /// Numbers of a simulator's state, and of what is kept of its episode.
+        const OF_AN_ENVIRONMENT: f64 = 50_000.0;
         let task = self.task()?;
         let (observation, action) = (task.observed(), task.action.len());
         // Four pixels take as much as one number.
@@ -117,31 +204,51 @@ impl Config {
             RowShape::Numbers(size) => size as f64,
             RowShape::Image(_) => observation.size() as f64 / 4.0,
         };
-        let rollout = self.rollout_steps() as f64 * (row + action as f64 + 10.0);
-        let (weights, rows) = self.policy.size(observation, action);
+        let size = self.policy.size(observation, action);
         let hyper = &self.hyper;
         let orders = hyper.order as f64 + 1.0;
-        let features = rows * hyper.state_dim as f64 * orders;
+        let features = size.rows * hyper.state_dim as f64 * orders;
         let latent = hyper.key_dim as f64;
         let (batch, buffer) = (hyper.encoder_batch as f64, hyper.encoder_buffer as f64);
         let encoder = features / 4.0 * (features + 2.0 * latent);
         let encoder = match (self.run.scheduler, hyper.encoder) {
             (Scheduler::Epgt | Scheduler::Dqn, EncoderKind::Vae) => {
-                8.0 * encoder + buffer * weights * orders + 4.0 * batch * features
+                8.0 * encoder + buffer * size.weights * orders + 4.0 * batch * features
             }
-            (Scheduler::Epgt | Scheduler::Dqn, EncoderKind::Random) => 2.0 * encoder + weights * orders,
+            (Scheduler::Epgt | Scheduler::Dqn, EncoderKind::Random) => 2.0 * encoder + size.weights * orders,
             _ => 0.0,
+        };
+        // A running mean, the eigenvectors, and what a decomposition works with in double precision.
+        let kfac = match self.run.algo {
+            Algorithm::Acktr => 6.0 * size.factors,
+            Algorithm::A2c | Algorithm::Ppo => 0.0,
         };
         let actions = self.hyper_space()?.0.len() as f64;
         let search = (actions + 1.0) * 2.0 * hyper.neighbours.max(hyper.write_neighbours) as f64;
-        let members = self.population.members(self)? as f64;
-        let gigabytes = 4e-9 * members * (rollout + 3.0 * weights + encoder + search + 64.0 * hyper.dqn_batch as f64);
-        match gigabytes <= MOST_GIGABYTES {
-            true => Ok(()),
-            false => Err(format!(
-                "these settings need about {gigabytes:.0} GB, more than the {MOST_GIGABYTES} GB that are accepted; lower n_envs, \
-                 n_steps, policy.hidden or the sizes in the hyper and population sections"
-            )),
-        }
+        let agent = 3.0 * size.weights + kfac + encoder + search + 64.0 * hyper.dqn_batch as f64;
+        Ok(Footprint {
+            members: self.population.members(self)? as f64,
+            constant: agent + self.run.n_envs as f64 * OF_AN_ENVIRONMENT,
+            per_row: row + action as f64 + 20.0,
+            per_updated_row: 2.0 * size.activations,
+        })
+    }
+}
+
+/// Numbers that each member of a run keeps.
+struct Footprint {
+    members: f64,
+    constant: f64,
+    /// For each row of a rollout.
+    per_row: f64,
+    /// For each row of an update: what the layers put out, and its gradient.
+    per_updated_row: f64,
+}
+
+impl Footprint {
+    fn gigabytes(&self, n_envs: usize, method: &MethodSettings) -> f64 {
+        let rows = n_envs as f64 * method.n_steps() as f64;
+        let updated = method.minibatch().map_or(rows, |batch| rows.min(batch as f64));
+        4e-9 * self.members * (self.constant + rows * self.per_row + updated * self.per_updated_row)
     }
 }

@@ -1,7 +1,7 @@
 //! One member of a population: an ordinary trainer with the scheduler `fixed`, its logs, and its evaluations.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use epgt_hyper::{FixedAt, Scheduler};
@@ -10,37 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use super::workers::Order;
 use crate::best::Best;
+use crate::cadence::Due;
 use crate::directory::unusable;
+use crate::eval_budget::EvalBudget;
 use crate::logs::{LogLengths, Logs};
 use crate::outcome::RunError;
+use crate::policy_file::{self, EncodedPolicy};
 use crate::trainer::{SavedTrainer, TrainError, Trainer};
-use crate::{Config, policy_file, usage};
-
-/// How often something is done, in environment steps of a member; 0 is never.
-#[derive(Clone, Copy)]
-pub(super) struct Cadence {
-    pub log: u64,
-    pub evaluate: u64,
-    pub checkpoint: u64,
-    pub exchange: u64,
-}
-
-impl Cadence {
-    /// The next time after `position` at which the members meet.
-    pub fn next(&self, position: u64) -> u64 {
-        let times = [self.log, self.evaluate, self.checkpoint, self.exchange];
-        let times = times.iter().filter(|every| **every > 0);
-        times
-            .map(|every| (position / every + 1) * every)
-            .min()
-            .unwrap_or(u64::MAX)
-    }
-}
-
-/// Whether a multiple of `every` lies between two numbers of steps, the later one included.
-pub(super) fn crosses(every: u64, before: u64, now: u64) -> bool {
-    every > 0 && now / every > before / every
-}
+use crate::{Config, usage};
 
 /// When a population began, and the seconds it had spent before.
 #[derive(Clone, Copy)]
@@ -61,6 +38,8 @@ pub(super) struct Gauge {
     trained: AtomicU64,
     /// The bits of the score; those of a number that is not one while there is none.
     score: AtomicU64,
+    /// Episodes of the evaluation that it is at, and how many of them have ended.
+    judged: (AtomicUsize, AtomicUsize),
     /// The values in force.
     pub values: Vec<f64>,
 }
@@ -72,6 +51,7 @@ impl Gauge {
             steps: AtomicU64::new(0),
             trained: AtomicU64::new(0),
             score: AtomicU64::new(0),
+            judged: Default::default(),
             values: member.trainer.hyper.values().to_vec(),
         };
         gauge.show(member);
@@ -91,6 +71,17 @@ impl Gauge {
         (!score.is_nan()).then_some(score)
     }
 
+    /// Episodes that have ended and all episodes of the evaluation that it is at; none while it trains.
+    pub fn judged(&self) -> (usize, usize) {
+        let (episodes, ended) = &self.judged;
+        (ended.load(Ordering::Relaxed), episodes.load(Ordering::Relaxed))
+    }
+
+    fn show_judged(&self, ended: usize, episodes: usize) {
+        self.judged.0.store(episodes, Ordering::Relaxed);
+        self.judged.1.store(ended, Ordering::Relaxed);
+    }
+
     fn show(&self, member: &Member) {
         self.steps.store(member.trainer.counters.steps, Ordering::Relaxed);
         self.trained.store(member.record.trained, Ordering::Relaxed);
@@ -106,7 +97,9 @@ pub(super) struct Member {
     logs: Logs,
     pub record: Record,
     /// The policy that is its best so far, if it was found since the members last met, with its score.
-    pub candidate: Option<(f64, Vec<u8>)>,
+    pub candidate: Option<(f64, EncodedPolicy)>,
+    /// One sentence on evaluated episodes that did not end, once there were some.
+    pub cut: Option<String>,
 }
 
 /// What a checkpoint holds of a member besides its trainer.
@@ -120,6 +113,8 @@ pub(super) struct Record {
     pub evaluated: Option<f64>,
     /// Its best scores.
     pub best: Best,
+    budget: EvalBudget,
+    due: Option<Due>,
     pub cpu_seconds: f64,
 }
 
@@ -132,12 +127,17 @@ pub(super) struct SavedMember<'a> {
 }
 
 impl Member {
+    /// What member `index` of a population with this configuration begins with.
+    pub fn trainer(config: &Config, index: usize, values: &[f64]) -> Result<Trainer, String> {
+        let mut trainer = Trainer::new(&member_config(config, index))?;
+        trainer.keep(values);
+        Ok(trainer)
+    }
+
     /// Member `index` of a population with this configuration, at its start.
-    pub fn create(config: &Config, index: usize, directory: &Path, values: &[f64]) -> Result<Self, RunError> {
+    pub fn create(config: &Config, index: usize, directory: &Path, trainer: Trainer) -> Result<Self, RunError> {
         let (config, directory) = (member_config(config, index), member_directory(directory, index));
         std::fs::create_dir_all(&directory).map_err(|error| unusable(&directory, &error))?;
-        let mut trainer = Trainer::new(&config)?;
-        trainer.keep(values);
         let logs = Logs::create(&directory, &trainer)?;
         Ok(Self::new(config, trainer, logs))
     }
@@ -145,7 +145,7 @@ impl Member {
     /// Member `index` as a checkpoint holds it.
     pub fn resume(config: &Config, index: usize, directory: &Path, saved: SavedMember<'_>) -> Result<Self, RunError> {
         let (config, directory) = (member_config(config, index), member_directory(directory, index));
-        let mut trainer = Trainer::new(&config)?;
+        let mut trainer = Trainer::for_checkpoint(&config)?;
         trainer.restore(saved.trainer)?;
         let mut member = Self::new(config, trainer, Logs::resume(&directory, &saved.logs)?);
         member.record = saved.record;
@@ -159,6 +159,7 @@ impl Member {
             logs,
             record: Record::default(),
             candidate: None,
+            cut: None,
         }
     }
 
@@ -179,14 +180,14 @@ impl Member {
         }
     }
 
-    /// Whether its budget is spent, or it cannot go on.
+    /// Whether its budget is spent and all is logged, or it cannot go on.
     pub fn is_done(&self) -> bool {
-        self.record.diverged.is_some() || self.trainer.is_finished()
+        self.record.diverged.is_some() || (self.trainer.is_finished() && self.record.due.is_none())
     }
 
-    /// Whether it has come as far as `target`.
+    /// Whether it has come as far as `target`, and all that was due on the way is done.
     pub fn has_reached(&self, target: u64) -> bool {
-        self.is_done() || self.trainer.counters.steps >= target
+        self.is_done() || (self.trainer.counters.steps >= target && self.record.due.is_none())
     }
 
     /// Takes over another's state; the values in force have to be given afterwards.
@@ -197,37 +198,31 @@ impl Member {
 
     /// Trains until the target, or for one phase where it should stop. A member that diverges stays at its last good update.
     pub fn train(&mut self, order: &Order<'_>, gauge: &Gauge) -> Result<(), RunError> {
-        let cadence = order.cadence;
         let cpu = self.trainer.cpu_seconds(usage::thread_cpu_seconds);
         while !self.has_reached(order.target) {
-            let before = self.trainer.counters.steps;
-            match self.trainer.iterate() {
-                Ok(()) => {}
-                Err(TrainError::Environment(error)) => return Err(RunError(error.to_string())),
-                Err(error) => {
-                    self.record.diverged = Some(error.to_string());
-                    break;
+            if self.record.due.is_none() {
+                let before = self.trainer.counters.steps;
+                match self.trainer.iterate() {
+                    Ok(()) => {}
+                    Err(TrainError::Environment(error)) => return Err(RunError(error.to_string())),
+                    Err(error) => {
+                        self.record.diverged = Some(error.to_string());
+                        break;
+                    }
                 }
-            }
-            for decision in self.trainer.hyper.take_decisions() {
-                self.logs.decision(&decision);
-            }
-            let now = self.trainer.counters.steps;
-            self.record.trained += now - before;
-            let finished = self.trainer.is_finished();
-            let evaluation = match crosses(cadence.evaluate, before, now) || (finished && cadence.evaluate > 0) {
-                true => Some(self.evaluate()?),
-                false => None,
-            };
-            if crosses(cadence.log, before, now) || evaluation.is_some() || finished {
-                let counters = &self.trainer.counters;
-                if self.record.best.take_training(self.config.run.best_by, counters) {
-                    let score = counters.mean_return().unwrap_or(f64::NEG_INFINITY);
-                    self.candidate = Some((score, self.policy_bytes()?));
+                for decision in self.trainer.hyper.take_decisions() {
+                    self.logs.decision(&decision);
                 }
-                let (elapsed, best) = (order.clock.seconds(), self.record.best.evaluation);
-                self.logs.metrics(&self.trainer, elapsed, evaluation.as_ref(), best)?;
+                self.record.trained += self.trainer.counters.steps - before;
+                let (run, budget) = (&self.config.run, &self.record.budget);
+                self.record.due = Some(order.cadence.due(before, &self.trainer, run, budget));
             }
+            if let Some(due) = self.record.due
+                && !self.log_what_is_due(due, order, gauge)?
+            {
+                break;
+            }
+            self.record.due = None;
             gauge.show(self);
             if order.stop.load(Ordering::Relaxed) {
                 break;
@@ -237,19 +232,54 @@ impl Member {
         Ok(())
     }
 
-    fn evaluate(&mut self) -> Result<crate::Evaluation, RunError> {
-        let evaluation = self.trainer.evaluate(&self.config.run);
-        let evaluation = evaluation.map_err(|error| RunError(error.to_string()))?;
+    /// Evaluates and logs; says whether that could be done before it should stop.
+    fn log_what_is_due(&mut self, due: Due, order: &Order<'_>, gauge: &Gauge) -> Result<bool, RunError> {
+        let mut evaluation = None;
+        if due.episodes > 0 {
+            evaluation = self.evaluate(due.episodes, order, gauge)?;
+            if evaluation.is_none() {
+                return Ok(false);
+            }
+        }
+        if due.log {
+            let counters = &self.trainer.counters;
+            if self.record.best.take_training(self.config.run.best_by, counters) {
+                let score = counters.mean_return().unwrap_or(f64::NEG_INFINITY);
+                self.candidate = Some((score, self.policy_bytes()?));
+            }
+            let (elapsed, best) = (order.clock.seconds(), self.record.best.evaluation);
+            self.logs.metrics(&self.trainer, elapsed, evaluation.as_ref(), best)?;
+        }
+        Ok(true)
+    }
+
+    fn evaluate(
+        &mut self,
+        episodes: usize,
+        order: &Order<'_>,
+        gauge: &Gauge,
+    ) -> Result<Option<crate::Evaluation>, RunError> {
+        let run = &self.config.run;
+        let evaluation = self.trainer.evaluate(run, episodes, &mut |ended| {
+            gauge.show_judged(ended, episodes);
+            !order.stop.load(Ordering::Relaxed)
+        });
+        gauge.show_judged(0, 0);
+        let Some(evaluation) = evaluation.map_err(|error| RunError(error.to_string()))? else {
+            return Ok(None);
+        };
+        self.record.budget.take(&evaluation);
+        self.cut = self.cut.take().or(evaluation.cut_sentence(run.eval_max_steps));
         let mean = evaluation.mean_return();
         self.record.evaluated = Some(mean);
-        if self.record.best.take_evaluation(self.config.run.best_by, mean) {
+        if self.record.best.take_evaluation(run.best_by, mean) {
             self.candidate = Some((mean, self.policy_bytes()?));
         }
-        Ok(evaluation)
+        Ok(Some(evaluation))
     }
 
     /// The present policy as its file's bytes.
-    pub fn policy_bytes(&self) -> Result<Vec<u8>, RunError> {
+    pub fn policy_bytes(&self) -> Result<EncodedPolicy, RunError> {
         let (config, trainer) = (&self.config, &self.trainer);
         let normalizes = config.run.normalize_observations;
         let task = config.task()?;

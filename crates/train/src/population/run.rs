@@ -1,6 +1,7 @@
 //! A population in its directory, with the same face as a [`Run`](crate::Run).
 //!
 //! ```text
+//! epgt.json            who made it, as in every run
 //! config.toml          the complete resolved configuration; `steps` are those of each member
 //! metrics.csv          those of a run, of the member with the best score at the time, and how the others stand
 //! population.csv       every member's values at the start, at every exchange and at the end, and whom it copied
@@ -26,19 +27,23 @@ use serde::{Deserialize, Serialize};
 
 use super::exchange::{Exchange, ExchangeState};
 use super::logs::{Event, PopulationLogLengths, PopulationLogs};
-use super::member::{Cadence, Clock, Gauge, Member, SavedMember, crosses};
+use super::member::{Clock, Gauge, Member, SavedMember};
 use super::workers;
-use crate::lock::lock;
+use crate::best::{self, Head};
+use crate::cadence::{Cadence, crosses};
+use crate::directory::{self, Opened, ResumeWith};
 use crate::outcome::{Progress, RunEnd, RunError};
-use crate::run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT};
-use crate::{Config, artifact, directory};
+use crate::policy_file::EncodedPolicy;
+use crate::run::{BEST_POLICY, CHECKPOINT, LAST_POLICY, RESULT, earlier_result, watched};
+use crate::{Config, artifact};
+use begin::Start;
 
 /// The least seconds between two checkpoints that nobody asked for.
 const LEAST_CHECKPOINT: f64 = 1.0;
 
 #[derive(Serialize, Deserialize)]
 struct Checkpoint<'a> {
-    config: Cow<'a, str>,
+    head: Head<'a>,
     exchange: Option<Cow<'a, ExchangeState>>,
     members: Vec<SavedMember<'a>>,
     logs: PopulationLogLengths,
@@ -60,13 +65,13 @@ struct Kept {
 /// ```
 /// use epgt_train::population::PopulationRun;
 /// use epgt_train::{Assignment, Config, RunEnd};
-/// let directory = std::env::temp_dir().join(format!("epgt-doc-population-{}", std::process::id()));
+/// # let place = tempfile::tempdir().unwrap();
+/// # let directory = place.path().join("run");
 /// let settings = [("task", "CartPole-v1"), ("scheduler", "pbt"), ("steps", "2000"), ("population.ready", "500")];
 /// let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))?;
-/// let mut run = PopulationRun::create(config, &directory, true).unwrap();
+/// let mut run = PopulationRun::create(config, &directory, false).unwrap();
 /// let Ok(RunEnd::Finished(result)) = run.train(&Default::default(), &mut |_| {}) else { panic!() };
 /// assert_eq!((result.steps, result.population.unwrap().steps_all_members), (2000, 8000));
-/// # std::fs::remove_dir_all(directory).unwrap();
 /// # Ok::<(), String>(())
 /// ```
 pub struct PopulationRun {
@@ -82,39 +87,49 @@ pub struct PopulationRun {
     /// The steps at which all members have last met.
     position: u64,
     best: Option<Kept>,
+    /// The best policy's file.
+    kept: Option<EncodedPolicy>,
     /// The best evaluation of any member.
     evaluation: Option<f64>,
     clock: Clock,
     /// Steps of all members when this process took over.
     steps_before: u64,
     threads: usize,
+    /// What the user should be told, once.
+    notes: Vec<String>,
     /// Held as long as the run is open, so that no second process trains in the same directory.
     _lock: File,
 }
 
 impl PopulationRun {
-    /// Starts a population in a new directory. An existing run is only replaced with `force`, and then only its own files.
+    /// Starts a population in a new directory; see [`Run::create`](crate::Run::create).
     pub fn create(config: Config, directory: &Path, force: bool) -> Result<Self, RunError> {
+        directory::refuse_taken(directory, force)?;
+        // What cannot be trained leaves no directory behind.
+        let start = Start::new(&config)?;
         let lock = directory::take(directory, force)?;
-        Self::begin(config, directory, lock)
+        let config_text = config.to_toml();
+        directory::begin(directory, &config_text, None)?;
+        Self::begin(start, config, config_text, directory, lock)
     }
 
-    /// Starts a population in a directory that this process has the lock of; what a run left there goes.
-    fn begin(config: Config, directory: &Path, lock: File) -> Result<Self, RunError> {
-        directory::clear(directory)?;
-        let exchange = begin::exchange(&config)?;
-        let values = begin::first_values(&config, exchange.as_ref())?;
-        let members = values.iter().enumerate();
-        let members: Vec<Member> = members
-            .map(|(i, values)| Member::create(&config, i, directory, values))
+    /// Starts a population in a directory that is its own.
+    fn begin(
+        start: Start,
+        config: Config,
+        config_text: String,
+        directory: &Path,
+        lock: File,
+    ) -> Result<Self, RunError> {
+        let trainers = start.trainers.into_iter().enumerate();
+        let members: Vec<Member> = trainers
+            .map(|(i, trainer)| Member::create(&config, i, directory, trainer))
             .collect::<Result<_, _>>()?;
         let (space, _) = config.hyper_space()?;
         let mut logs = PopulationLogs::create(directory, &space, &members)?;
-        for (i, values) in values.iter().enumerate() {
+        for (i, values) in start.values.iter().enumerate() {
             logs.event(0, i, None, &Event::Start(values))?;
         }
-        let config_text = config.to_toml();
-        artifact::write_atomically(directory.join(CONFIG), config_text.as_bytes())?;
         Ok(Self {
             directory: directory.to_path_buf(),
             task: config.task()?,
@@ -122,10 +137,11 @@ impl PopulationRun {
             config_text,
             space,
             members,
-            exchange,
+            exchange: start.exchange,
             logs,
             position: 0,
             best: None,
+            kept: None,
             evaluation: None,
             clock: Clock {
                 started: Instant::now(),
@@ -133,33 +149,50 @@ impl PopulationRun {
             },
             steps_before: 0,
             threads: 1,
+            notes: Vec::new(),
             _lock: lock,
         })
     }
 
     /// Goes on from the last checkpoint of a population, or from its start if it was stopped before the first.
-    pub fn resume(directory: &Path) -> Result<Self, RunError> {
-        let (config, config_text) = directory::read_config(directory)?;
-        let lock = lock(directory)?;
-        if !directory::has_checkpoint(directory)? {
-            return Self::begin(config, directory, lock);
-        }
+    pub fn resume(directory: &Path, with: ResumeWith) -> Result<Self, RunError> {
+        let mut opened = directory::open(directory, with)?;
+        let Some(payload) = opened.checkpoint.take() else {
+            let Opened {
+                config,
+                config_text,
+                lock,
+                marker,
+                ..
+            } = opened;
+            let start = Start::new(&config)?;
+            directory::begin(directory, &config_text, Some(marker))?;
+            return Self::begin(start, config, config_text, directory, lock);
+        };
         let path = directory.join(CHECKPOINT);
-        let payload = artifact::open(&path)?;
         let checkpoint: Checkpoint<'_> =
             postcard::from_bytes(&payload).map_err(|_| directory::of_another_version(&path))?;
-        if checkpoint.config != config_text {
-            return Err(directory::config_has_changed(directory));
-        }
+        opened.check_fits(directory, &checkpoint.head.config)?;
         let misfit = |error: String| RunError(format!("{}: {error}", path.display()));
-        let mut exchange = begin::exchange(&config)?;
+        let mut exchange = begin::exchange(&opened.config)?;
         if let (Some(exchange), Some(state)) = (&mut exchange, checkpoint.exchange) {
             exchange.restore(state.into_owned()).map_err(misfit)?;
         }
         let saved = checkpoint.members.into_iter().enumerate();
         let members: Vec<Member> = saved
-            .map(|(i, saved)| Member::resume(&config, i, directory, saved))
+            .map(|(i, saved)| Member::resume(&opened.config, i, directory, saved))
             .collect::<Result<_, _>>()?;
+        opened.check_steps(steps_done(&members))?;
+        let logs = PopulationLogs::resume(directory, &checkpoint.logs)?;
+        let kept = checkpoint.head.best.into_owned();
+        let restored = best::restore(directory, kept.as_ref())?;
+        opened.note(directory, members.iter().all(Member::is_done))?;
+        let Opened {
+            config,
+            config_text,
+            lock,
+            ..
+        } = opened;
         let (space, _) = config.hyper_space()?;
         Ok(Self {
             directory: directory.to_path_buf(),
@@ -171,16 +204,23 @@ impl PopulationRun {
             evaluation: best_evaluation(&members),
             members,
             exchange,
-            logs: PopulationLogs::resume(directory, &checkpoint.logs)?,
+            logs,
             position: checkpoint.position,
             best: checkpoint.best,
+            kept,
             clock: Clock {
                 started: Instant::now(),
                 before: checkpoint.wall_seconds,
             },
             threads: 1,
+            notes: restored.into_iter().collect(),
             _lock: lock,
         })
+    }
+
+    /// Environment steps of the member that has done most.
+    pub fn steps_done(&self) -> u64 {
+        steps_done(&self.members)
     }
 
     /// Lets up to `threads` members train at a time; results do not depend on it.
@@ -195,8 +235,12 @@ impl PopulationRun {
 
     /// Trains until every member's budget is spent or `stop` is set, telling `observe` how it goes.
     ///
-    /// When stopped each member finishes its phase and all is saved; after an error the last good checkpoint stays as it was.
-    pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress<'_>)) -> Result<RunEnd, RunError> {
+    /// When stopped each member finishes its phase, or leaves the evaluation that it is at for later, and all is saved; after an error
+    /// the last good checkpoint stays as it was. A population that had finished before has its result again.
+    pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress)) -> Result<RunEnd, RunError> {
+        if let Some(result) = self.is_finished().then(|| earlier_result(&self.directory)).flatten() {
+            return Ok(RunEnd::Finished(result));
+        }
         self.clock.started = Instant::now();
         let cadence = self.cadence();
         let asked = self.config.run.checkpoint_interval.is_some();
@@ -219,35 +263,39 @@ impl PopulationRun {
             }
         }
         let policy_sha256 = self.save()?;
-        let (members, reporter) = self.members_and_reporter();
-        let gauges: Vec<Gauge> = members.iter().map(Gauge::of).collect();
-        observe(&reporter.progress(&gauges));
-        if !self.is_finished() {
-            let steps = self.members[self.leader()].trainer.counters.steps;
-            return Ok(RunEnd::Interrupted { steps });
+        let mut progress = self.progress();
+        if self.is_finished() {
+            // Where rollouts differ in length, the end is known when it has come.
+            progress.total_steps = progress.steps;
         }
-        let best_checkpoint = match self.best {
-            Some(kept) => {
-                let best = &self.members[kept.member].record.best;
-                best.checkpoint(&self.config.run, &self.directory)?
-            }
-            None => None,
+        observe(&progress);
+        let interrupted = RunEnd::Interrupted {
+            steps: self.members[self.leader()].trainer.counters.steps,
         };
-        let result = self.result(policy_sha256, best_checkpoint);
+        if !self.is_finished() {
+            return Ok(interrupted);
+        }
+        let run = &self.config.run;
+        let mut final_score = None;
+        if self
+            .best
+            .is_some_and(|kept| self.members[kept.member].record.best.has_final_score(run))
+        {
+            let mut watch = watched(progress, run.final_episodes, stop, observe);
+            match best::play_best(run, &self.directory, &mut watch)? {
+                None => return Ok(interrupted),
+                Some(evaluation) => final_score = Some(evaluation.mean_return()),
+            }
+        }
+        let result = self.result(policy_sha256, final_score);
         let text = serde_json::to_string_pretty(&result).map_err(|error| RunError(error.to_string()))?;
         artifact::write_atomically(self.directory.join(RESULT), text.as_bytes())?;
         Ok(RunEnd::Finished(result))
     }
 
     fn cadence(&self) -> Cadence {
-        let run = &self.config.run;
-        let share = |interval: Option<u64>, parts: u64| interval.unwrap_or((run.steps / parts).max(1));
-        Cadence {
-            log: share(run.log_interval, 100),
-            evaluate: share(run.eval_interval, 10),
-            checkpoint: share(run.checkpoint_interval, 10),
-            exchange: self.exchange.as_ref().map_or(0, |_| self.config.population.ready),
-        }
+        let exchange = self.exchange.as_ref().map_or(0, |_| self.config.population.ready);
+        Cadence::new(&self.config.run, exchange)
     }
 
     /// Where the members meet next.
@@ -265,7 +313,7 @@ impl PopulationRun {
         target: u64,
         cadence: &Cadence,
         stop: &AtomicBool,
-        observe: &mut dyn FnMut(&Progress<'_>),
+        observe: &mut dyn FnMut(&Progress),
     ) -> Result<(), RunError> {
         let threads = self.threads;
         let (members, reporter) = self.members_and_reporter();
@@ -342,7 +390,8 @@ impl PopulationRun {
             };
             let equal = |best: Kept| score == best.score && target == best.target && i < best.member;
             if self.best.is_none_or(|best| score > best.score || equal(best)) {
-                artifact::write_atomically(self.directory.join(BEST_POLICY), &policy)?;
+                artifact::write_atomically(self.directory.join(BEST_POLICY), &policy.bytes)?;
+                self.kept = Some(policy);
                 self.best = Some(Kept {
                     score,
                     target,
@@ -354,14 +403,17 @@ impl PopulationRun {
         Ok(())
     }
 
-    /// Writes the leader's policy and the checkpoint; returns the policy's hash.
+    /// Writes the leader's policy and the checkpoint; returns the policy's digest.
     fn save(&mut self) -> Result<String, RunError> {
         let target = self.target(&self.cadence());
         self.keep_best(target)?;
         let policy = self.members[self.leader()].policy_bytes()?;
-        artifact::write_atomically(self.directory.join(LAST_POLICY), &policy)?;
+        artifact::write_atomically(self.directory.join(LAST_POLICY), &policy.bytes)?;
         let checkpoint = Checkpoint {
-            config: Cow::Borrowed(&self.config_text),
+            head: Head {
+                config: Cow::Borrowed(&self.config_text),
+                best: Cow::Borrowed(&self.kept),
+            },
             exchange: self.exchange.as_ref().map(|exchange| Cow::Borrowed(exchange.state())),
             members: self.members.iter_mut().map(Member::save).collect::<Result<_, _>>()?,
             logs: self.logs.sync()?,
@@ -371,7 +423,7 @@ impl PopulationRun {
         };
         let payload = postcard::to_stdvec(&checkpoint).map_err(|error| RunError(error.to_string()))?;
         artifact::write_atomically(self.directory.join(CHECKPOINT), &artifact::seal(payload))?;
-        Ok(artifact::sha256_hex(&policy))
+        Ok(policy.digest)
     }
 }
 
@@ -379,4 +431,13 @@ impl PopulationRun {
 fn best_evaluation(members: &[Member]) -> Option<f64> {
     let evaluations = members.iter().filter_map(|member| member.record.best.evaluation);
     evaluations.reduce(f64::max)
+}
+
+/// Environment steps of the member that has done most.
+fn steps_done(members: &[Member]) -> u64 {
+    members
+        .iter()
+        .map(|member| member.trainer.counters.steps)
+        .max()
+        .unwrap_or(0)
 }

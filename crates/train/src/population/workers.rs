@@ -5,7 +5,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::member::{Cadence, Clock, Gauge, Member};
+use super::member::{Clock, Gauge, Member};
+use crate::cadence::Cadence;
 use crate::outcome::RunError;
 
 /// Between two reports while members train.

@@ -3,8 +3,32 @@
 use epgt_hyper::Scheduler;
 use epgt_pg::Kind;
 
-use crate::Config;
+use crate::population::member::Member;
 use crate::population::{Exchange, Range, grid, random_search};
+use crate::{Config, Trainer};
+
+/// What a population begins with, before it has a directory.
+pub(super) struct Start {
+    pub exchange: Option<Exchange>,
+    /// The first values of each member.
+    pub values: Vec<Vec<f64>>,
+    pub trainers: Vec<Trainer>,
+}
+
+impl Start {
+    /// The start of a population with this configuration.
+    pub fn new(config: &Config) -> Result<Self, String> {
+        let exchange = exchange(config)?;
+        let values = first_values(config, exchange.as_ref())?;
+        let members = values.iter().enumerate();
+        let trainers = members.map(|(i, values)| Member::trainer(config, i, values));
+        Ok(Self {
+            trainers: trainers.collect::<Result<_, _>>()?,
+            exchange,
+            values,
+        })
+    }
+}
 
 /// Who decides about exchanges; the searches have nobody.
 pub(super) fn exchange(config: &Config) -> Result<Option<Exchange>, String> {
@@ -27,7 +51,7 @@ pub(super) fn exchange(config: &Config) -> Result<Option<Exchange>, String> {
 }
 
 /// The values that each member begins with.
-pub(super) fn first_values(config: &Config, exchange: Option<&Exchange>) -> Result<Vec<Vec<f64>>, String> {
+fn first_values(config: &Config, exchange: Option<&Exchange>) -> Result<Vec<Vec<f64>>, String> {
     let (space, _) = config.hyper_space()?;
     let settings = &config.population;
     Ok(match exchange {

@@ -23,18 +23,20 @@ pub(super) struct Reporter<'a> {
     pub evaluation: Option<f64>,
 }
 
-impl<'a> Reporter<'a> {
+impl Reporter<'_> {
     /// How it goes, from what the members show.
-    pub fn progress(&self, gauges: &[Gauge]) -> Progress<'a> {
+    pub fn progress(&self, gauges: &[Gauge]) -> Progress {
         let scores: Vec<Option<f64>> = gauges.iter().map(Gauge::score).collect();
         let leader = ranked(&scores)[0];
         let trained: u64 = gauges.iter().map(Gauge::trained).sum();
         let seconds = self.clock.started.elapsed().as_secs_f64().max(1e-9);
         let steps_per_second = (trained.saturating_sub(self.steps_before)) as f64 / seconds;
-        let total_steps = self.config.rollouts() * self.config.rollout_steps();
+        let total_steps = self.config.total_steps();
         let steps = gauges.iter().map(Gauge::steps).sum::<u64>() / gauges.len() as u64;
-        let left = (total_steps.saturating_sub(steps) * gauges.len() as u64) as f64;
-        let names = self.space.axes().iter().map(|axis| axis.name.as_str());
+        let left = total_steps.saturating_sub(steps) as f64 * gauges.len() as f64;
+        let names = self.space.axes().iter().map(|axis| axis.name.clone());
+        let judged = gauges.iter().map(Gauge::judged);
+        let (ended, episodes) = judged.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
         Progress {
             steps,
             total_steps,
@@ -47,6 +49,8 @@ impl<'a> Reporter<'a> {
             epsilon: 0.0,
             memory: 0,
             members: scores,
+            evaluating: (episodes > 0).then_some((ended, episodes)),
+            notes: Vec::new(),
         }
     }
 }
@@ -56,6 +60,23 @@ impl PopulationRun {
     pub(super) fn leader(&self) -> usize {
         let scores: Vec<Option<f64>> = self.members.iter().map(Member::score).collect();
         ranked(&scores)[0]
+    }
+
+    /// How it goes while nobody trains, with what is to be told once.
+    pub(super) fn progress(&mut self) -> Progress {
+        let mut notes = std::mem::take(&mut self.notes);
+        let cut = self
+            .members
+            .iter()
+            .enumerate()
+            .filter_map(|(i, member)| Some((i, member.cut.as_ref()?)));
+        notes.extend(cut.map(|(i, sentence)| format!("member {i}: {sentence} (eval_max_steps).")));
+        let (members, reporter) = self.members_and_reporter();
+        let gauges: Vec<Gauge> = members.iter().map(Gauge::of).collect();
+        Progress {
+            notes,
+            ..reporter.progress(&gauges)
+        }
     }
 
     /// The members, and who tells of them meanwhile.
@@ -85,6 +106,7 @@ impl PopulationRun {
             scheduler: run.scheduler.name().to_string(),
             seed: run.seed,
             steps: counters.steps,
+            steps_asked: run.steps,
             episodes: counters.episodes,
             return_last_100: best.score(),
             best_evaluation: self.evaluation,
@@ -95,6 +117,7 @@ impl PopulationRun {
             cpu_seconds: self.members.iter().map(|member| member.record.cpu_seconds).sum(),
             peak_memory_mb: usage::peak_memory_mb(),
             policy_sha256,
+            best_policy_sha256: self.kept.as_ref().map(|policy| policy.digest.clone()),
             hyper_seconds: None,
             population: Some(Box::new(PopulationResult {
                 members: self.members.len(),

@@ -1,0 +1,105 @@
+//! Where a result comes from: which program, when, on which machine, by which command.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{usage, version};
+
+/// One process that worked on something.
+///
+/// ```
+/// let here = epgt_train::Provenance::now();
+/// assert_eq!(here.version, epgt_train::version::VERSION);
+/// assert!(here.date.ends_with('Z') && here.date.len() == "2026-01-31T12:00:00Z".len());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The version of the program.
+    pub version: String,
+    /// The commit that it was built from, where that is known.
+    pub commit: Option<String>,
+    /// When it began, in UTC (ISO 8601).
+    pub date: String,
+    /// The name of the machine.
+    pub host: String,
+    /// The command line, with the quotes that a shell needs.
+    pub command: String,
+}
+
+impl Provenance {
+    /// This process, now.
+    pub fn now() -> Self {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
+        let command: Vec<String> = std::env::args_os()
+            .enumerate()
+            .map(|(i, word)| match i {
+                0 => "epgt".to_string(),
+                _ => quoted(&word.to_string_lossy()),
+            })
+            .collect();
+        Self {
+            version: version::VERSION.to_string(),
+            commit: version::commit().map(String::from),
+            date: utc(since_1970.map_or(0, |time| time.as_secs())),
+            host: usage::host_name(),
+            command: command.join(" "),
+        }
+    }
+}
+
+/// A word for the shell, in quotes where it needs them.
+///
+/// ```
+/// use epgt_train::quoted;
+/// assert_eq!(quoted("task=CartPole-v1,seed=0"), "task=CartPole-v1,seed=0");
+/// assert_eq!(quoted("it's $HOME"), "'it'\\''s $HOME'");
+/// assert_eq!(quoted(""), "''");
+/// ```
+pub fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,:+@%".contains(letter);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_string(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// Seconds since 1970 as a date and a time of day, by the calendar's 400-year cycle (146,097 days) counted from a 1st of March, so
+/// that a leap day is the last of its year.
+fn utc(seconds: u64) -> String {
+    let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (cycle, day) = (days / 146_097, days % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let day_of_month = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = 400 * cycle + year + next;
+    format!(
+        "{year:04}-{month:02}-{day_of_month:02}T{:02}:{:02}:{:02}Z",
+        second / 3600,
+        second / 60 % 60,
+        second % 60
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::utc;
+
+    #[test]
+    fn seconds_since_1970_are_dates() {
+        // From `date -u -d @SECONDS +%FT%TZ`.
+        for (seconds, expected) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_399, "2000-02-28T23:59:59Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (951_868_800, "2000-03-01T00:00:00Z"),
+            (1_709_210_096, "2024-02-29T12:34:56Z"),
+            (1_798_761_599, "2026-12-31T23:59:59Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(utc(seconds), expected);
+        }
+    }
+}
