@@ -23,6 +23,9 @@ use command::{Line, mask};
 use common::{Ended, Place, has_gymnasium};
 use page::{Page, documents, root};
 
+/// The programs of blocks whose commands are run.
+const RUN: [&str; 2] = ["epgt", "tensorboard"];
+
 /// Commands of blocks that are not run, and why.
 const NOT_RUN: [(&str, &str); 2] = [
     ("tools/test", "it runs this test"),
@@ -139,15 +142,9 @@ impl Reader {
                 .filter(|line| block.language == "sh" && !line.is_empty())
             {
                 let line = Line::parse(text);
-                match line.program() {
-                    // A sample of it follows.
-                    "epgt" if samples.contains(&line) => {}
-                    "epgt" | "tensorboard" => drop(self.run(&line.shortened())),
-                    program if NOT_RUN.iter().any(|(name, _)| *name == program) => {}
-                    program => panic!(
-                        "{}: `{program}` is neither run nor listed as not to be run",
-                        self.page.name
-                    ),
+                // Of some a sample follows.
+                if RUN.contains(&line.program()) && !samples.contains(&line) {
+                    self.run(&line.shortened());
                 }
             }
         }
@@ -254,6 +251,39 @@ fn commands_in_running_text_have_names_and_settings_that_exist() {
 }
 
 #[test]
+fn every_command_of_a_block_is_run_or_listed_with_the_reason() {
+    let pages: Vec<Page> = documents().iter().map(|name| Page::read(name)).collect();
+    let blocks = || {
+        pages
+            .iter()
+            .flat_map(|page| page.blocks.iter().map(|block| (&page.name, block)))
+    };
+    for (name, block) in blocks().filter(|(_, block)| block.language == "sh") {
+        for line in block
+            .lines
+            .iter()
+            .filter(|line| !line.is_empty())
+            .map(|line| Line::parse(line))
+        {
+            let listed = NOT_RUN.iter().any(|(program, _)| *program == line.program());
+            assert!(
+                listed || RUN.contains(&line.program()),
+                "{name}: nobody runs `{}`",
+                line.shell()
+            );
+        }
+    }
+    // A list that names what is no longer there hides what comes to be there.
+    let lists = NOT_RUN.iter().chain(&NO_COMMANDS).map(|(text, _)| text);
+    for text in lists.chain(PRESUMED.iter().map(|(name, _)| name)) {
+        let named = pages
+            .iter()
+            .any(|page| page.name == *text || page.lines.iter().any(|line| line.contains(text)));
+        assert!(named, "no document names {text} any more");
+    }
+}
+
+#[test]
 fn other_programs_that_documents_name_are_there() {
     for page in documents().iter().map(|name| Page::read(name)) {
         let blocks = page
@@ -266,6 +296,13 @@ fn other_programs_that_documents_name_are_there() {
             let mut files = Vec::new();
             if line.program().starts_with("tools/") {
                 files.push(line.program().to_string());
+                let script = root().join(line.program());
+                let read = Command::new("bash")
+                    .arg("-n")
+                    .arg(script)
+                    .status()
+                    .expect("bash starts");
+                assert!(read.success(), "{} cannot be read by bash", line.program());
             } else if line.program() == "cargo" {
                 files.extend(after("--path").map(|path| format!("{path}/Cargo.toml")));
                 let package = after("-p").map(|name| name.trim_start_matches("epgt-"));
