@@ -56,7 +56,7 @@ fn games_are_listed_described_and_configured_without_a_python() {
     let place = Place::new();
     let listed = run(bare(&place, &["tasks"])).stdout;
     assert!(
-        listed.contains("GAMENoFrameskip-v4, or ALE/GAME-v5 with sticky actions"),
+        listed.contains("GAMENoFrameskip-v4, or ALE/GAME-v5 with sticky"),
         "{listed}"
     );
     assert!(

@@ -331,7 +331,7 @@ fn nothing_is_installed_for_the_whole_machine_unasked() {
     for folder in ["bin", "tools", ".python"] {
         std::fs::create_dir(place.path(folder)).expect("a directory");
     }
-    for name in ["tools/test", "tools/requirements.txt"] {
+    for name in ["tools/test", "tools/python", "tools/requirements.txt"] {
         std::fs::copy(root().join(name), place.path(name)).expect("a copy");
     }
     std::fs::copy(
