@@ -272,6 +272,25 @@ fn help_names_every_setting_with_its_default() {
 }
 
 #[test]
+fn counts_in_the_tables_of_a_run_are_whole_numbers() {
+    let place = Place::new();
+    let run = place.train("run", &["--steps", "20000"]);
+    let metrics = epgt_train::table::read_csv(run.join("metrics.csv")).expect("metrics.csv");
+    for name in [
+        "time/total_timesteps",
+        "time/iterations",
+        "train/n_updates",
+        "hyper/decisions",
+        "hyper/memory",
+    ] {
+        let column = metrics.header.iter().position(|column| column == name).expect(name);
+        for row in &metrics.rows {
+            assert!(row[column].parse::<u64>().is_ok(), "{name}: {}", row[column]);
+        }
+    }
+}
+
+#[test]
 fn bash_completes_commands_options_tasks_and_names() {
     let place = Place::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

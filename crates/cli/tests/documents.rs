@@ -222,7 +222,7 @@ fn commands_in_running_text_have_names_and_settings_that_exist() {
     }
     let place = Place::new();
     for page in documents().iter().map(|name| Page::read(name)) {
-        for text in page.code_in_prose().filter(|text| text.starts_with("epgt ")) {
+        for text in page.code_in_prose().iter().filter(|text| text.starts_with("epgt ")) {
             let line = Line::parse(text);
             if NO_COMMANDS.iter().any(|(name, _)| *name == text) {
                 continue;
@@ -291,7 +291,11 @@ fn other_programs_that_documents_name_are_there() {
             .iter()
             .filter(|block| block.language == "sh")
             .flat_map(|block| &block.lines);
-        for line in blocks.map(String::as_str).chain(page.code_in_prose()).map(Line::parse) {
+        for line in blocks
+            .cloned()
+            .chain(page.code_in_prose())
+            .map(|text| Line::parse(&text))
+        {
             let after = |option: &str| line.words.iter().skip_while(|word| *word != option).nth(1);
             let mut files = Vec::new();
             if line.program().starts_with("tools/") {

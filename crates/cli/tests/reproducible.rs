@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Ended, Place, assert_same_run};
+use common::{Ended, Place, assert_same_run, task_of};
 
 /// Runs that take a second or so, with more checkpoints than a user would ask for.
 const DEFAULT_PRESET: &[&str] = &["--steps", "600000", "--set", "checkpoint_interval=10000"];
@@ -88,7 +88,8 @@ fn start_or_resume(place: &Place, name: &str, arguments: &[&str]) -> Child {
     match place.path(name).join("epgt.json").exists() {
         true => all.extend(["--resume", name]),
         false => {
-            all.extend(["CartPole-v1", "--out", name]);
+            all.extend(["--out", name]);
+            all.extend(task_of(arguments));
             all.extend(arguments);
         }
     }
@@ -191,14 +192,13 @@ fn meta_gradients_killed_twenty_times_resume_to_the_same_policy() {
 }
 
 /// Settings of a short run on a simulator's task.
-fn on_a_simulator(task: &'static str) -> [&'static str; 10] {
+fn on_a_simulator(task: &'static str) -> [&'static str; 9] {
     [
+        task,
         "--algo",
         "a2c",
         "--steps",
         "48000",
-        "--set",
-        task,
         "--set",
         "checkpoint_interval=2000",
         "--set",
@@ -208,13 +208,13 @@ fn on_a_simulator(task: &'static str) -> [&'static str; 10] {
 
 #[test]
 fn a_run_on_box2d_killed_twenty_times_resumes_to_the_same_policy() {
-    killed_twenty_times(&on_a_simulator("task=BipedalWalker-v3"));
+    killed_twenty_times(&on_a_simulator("BipedalWalker-v3"));
 }
 
 #[test]
 fn a_run_on_mujoco_killed_twenty_times_resumes_to_the_same_policy() {
     match std::env::var_os("EPGT_PYTHON") {
-        Some(_) => killed_twenty_times(&on_a_simulator("task=HalfCheetah-v5")),
+        Some(_) => killed_twenty_times(&on_a_simulator("HalfCheetah-v5")),
         None => println!("skipped: EPGT_PYTHON names no Python with MuJoCo"),
     }
 }
@@ -245,7 +245,7 @@ fn a_run_that_is_interrupted_says_how_to_go_on_and_then_ends_the_same() {
 }
 
 #[test]
-fn several_seeds_that_are_interrupted_each_say_how_to_go_on() {
+fn several_seeds_that_are_interrupted_say_how_to_go_on_with_all_of_them() {
     let place = Place::new();
     let arguments = ["--steps", "300000", "--seeds", "3", "--threads", "1"];
     place.train("whole", &arguments);
@@ -253,21 +253,10 @@ fn several_seeds_that_are_interrupted_each_say_how_to_go_on() {
     wait_for_rows(&place.path("runs/seed-0"), 30);
     let ended = signal(run, "INT");
     assert_eq!(ended.code, Some(130), "{ended:?}");
-    let resumable: Vec<&str> = ended
-        .stderr
-        .lines()
-        .filter_map(|line| line.split("--resume ").nth(1))
-        .collect();
-    assert_eq!(
-        resumable,
-        ["runs/seed-0", "runs/seed-1", "runs/seed-2"],
-        "{}",
-        ended.stderr
-    );
-    for directory in resumable {
-        let resumed = place.run(&["train", "--quiet", "--resume", directory]);
-        assert_eq!(resumed.code, Some(0), "{resumed:?}");
-    }
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    assert_eq!(lines.last(), Some(&"Go on with: epgt train --resume runs"), "{}", ended.stderr);
+    let resumed = place.run(&["train", "--quiet", "--resume", "runs"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
     for seed in 0..3 {
         let of = |name: &str| place.path(name).join(format!("seed-{seed}"));
         assert_same_run(&of("whole"), &of("runs"));

@@ -37,9 +37,10 @@ impl Place {
         Ended::of(command.current_dir(self.0.path()).output().expect("bash starts"))
     }
 
-    /// Trains in the directory `name`, which must work; more arguments may follow.
+    /// Trains in the directory `name`, which must work, on CartPole-v1 or the task that the arguments begin with.
     pub fn train(&self, name: &str, arguments: &[&str]) -> PathBuf {
-        let mut all = vec!["train", "CartPole-v1", "--quiet", "--out", name];
+        let mut all = vec!["train", "--quiet", "--out", name];
+        all.extend(task_of(arguments));
         all.extend(arguments);
         let ended = self.run(&all);
         assert_eq!(ended.code, Some(0), "{ended:?}");
@@ -51,6 +52,12 @@ impl Place {
         std::fs::write(&path, text).expect("a test's file can be written");
         path
     }
+}
+
+/// The usual task, where the arguments do not begin with one.
+pub fn task_of(arguments: &[&str]) -> Option<&'static str> {
+    let names_one = arguments.first().is_some_and(|first| !first.starts_with('-'));
+    (!names_one).then_some("CartPole-v1")
 }
 
 /// Whether EPGT_PYTHON names a Python interpreter, which then has Gymnasium; says so where it does not.

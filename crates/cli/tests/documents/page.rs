@@ -71,9 +71,11 @@ impl Page {
         }
     }
 
-    /// What stands between backticks in running text, on one line.
-    pub fn code_in_prose(&self) -> impl Iterator<Item = &str> {
-        self.prose.lines().flat_map(|line| line.split('`').skip(1).step_by(2))
+    /// What stands between backticks in running text.
+    pub fn code_in_prose(&self) -> Vec<String> {
+        let paragraphs = self.prose.split("\n\n").map(|paragraph| paragraph.replace('\n', " "));
+        let code = |text: String| text.split('`').skip(1).step_by(2).map(String::from).collect::<Vec<_>>();
+        paragraphs.flat_map(code).collect()
     }
 
     /// Where its links lead.

@@ -239,6 +239,9 @@ impl PopulationRun {
     /// the last good checkpoint stays as it was. A population that had finished before has its result again.
     pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress)) -> Result<RunEnd, RunError> {
         if let Some(result) = self.is_finished().then(|| earlier_result(&self.directory)).flatten() {
+            if !self.notes.is_empty() {
+                observe(&self.progress());
+            }
             return Ok(RunEnd::Finished(result));
         }
         self.clock.started = Instant::now();
