@@ -355,7 +355,7 @@ fn variable(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn foreign_environments_of_all_kinds_end_as_they_must() {
+fn fuzz_foreign_environments_of_all_kinds_end_as_they_must() {
     if !has_gymnasium() {
         return;
     }

@@ -160,6 +160,8 @@ class Odd(gymnasium.Env):
             if self.part == "step":
                 return eval(self.value)
             parts[self.part] = eval(self.value)
+            if self.part == "last":
+                parts |= {"observation": parts.pop("last"), "terminated": True}
         return tuple(parts.values())
 
 

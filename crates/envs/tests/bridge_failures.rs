@@ -214,6 +214,11 @@ fn what_is_no_reward_and_no_end_is_refused_with_what_it_is() {
             "returned an observation with the number 1e+300, which is too large for 32 bits (in step 2)".to_string(),
         ),
         ("observation", "np.array([0.0, np.inf])", "returned entry 1 of an observation as inf in step 2".to_string()),
+        (
+            "last",
+            "np.array([0.0, -1e300])",
+            "environment 0 returned an observation with the number -1e+300, which is too large for 32 bits".to_string(),
+        ),
         ("observation", "{'a': 1}", "returned an observation of shape (), but its space says (2,)".to_string()),
         ("step", "(np.zeros(2), 1.0, False, {})", format!("environment 0 returned 4 values from step{five}")),
         ("step", "None", format!("environment 0 returned None of type NoneType from step{five}")),

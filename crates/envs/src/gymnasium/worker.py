@@ -17,6 +17,7 @@ import signal
 import sys
 import time
 import traceback
+import warnings
 
 PROTOCOL = 3
 # The most numbers of an observation, bytes of an image, numbers and choices of an action, and bytes of a line; the program has the same.
@@ -128,6 +129,9 @@ def leaves(space, path=()):
 class Leaf:
     """A part of the observation; `place` is where its numbers go in a row."""
 
+    # What was returned in other numbers than those of 32 bits, by environment.
+    wide = {}
+
     def find(self, observation):
         for key in self.path:
             observation = observation[key]
@@ -141,16 +145,11 @@ class Leaf:
             raise Refused(f"returned {self.name or 'an observation'} of type {found.dtype}, but numbers are needed")
         return found
 
-    def narrowed(self, found):
-        """As 32-bit numbers; one that is finite stays finite, or is refused here, where it is known."""
-        try:
-            with np.errstate(over="raise"):
-                return found.astype(np.float32)
-        except FloatingPointError:
-            with np.errstate(over="ignore"):
-                lost = np.isfinite(found) & ~np.isfinite(found.astype(np.float32))
-            raise Refused(f"returned {self.name or 'an observation'} with the number {found[lost].flat[0]}, which is too large for 32 "
-                          "bits") from None
+    def too_large(self, found, row):
+        """Refuses a number that is finite as it was returned, and not in the 32 bits of its row."""
+        lost = np.isfinite(found).ravel() & ~np.isfinite(row).ravel()
+        if lost.any():
+            raise Refused(f"returned {self.name or 'an observation'} with the number {found.ravel()[lost][0]}, which is too large for 32 bits")
 
 
 class Numbers(Leaf):
@@ -158,6 +157,7 @@ class Numbers(Leaf):
         self.path, self.name, self.shape, self.low, self.high = path, name, shape, low, high
         self.size = numbers_of(shape)
         self.alone = path == () and len(shape) == 1
+        self.wide = {}
 
     def bounds(self):
         return tuple(np.ravel(bound).astype(np.float64).tolist() for bound in (self.low, self.high))
@@ -168,17 +168,18 @@ class Numbers(Leaf):
 
     def write(self, rows, i, observation):
         if self.alone:
-            rows[i] = self.checked(observation, self.shape)
+            found = rows[i] = self.checked(observation, self.shape)
         else:
-            rows[i, self.place] = self.checked(self.find(observation), self.shape).ravel()
+            found = self.checked(self.find(observation), self.shape)
+            rows[i, self.place] = found.ravel()
+        if found.dtype is not SINGLE:
+            self.wide[i] = found
 
     def write_all(self, rows, observations):
         found = self.checked(self.find(observations), (len(rows), *self.shape))
         rows[:, self.place] = found.reshape(len(rows), -1)
-
-    def checked(self, observation, shape):
-        found = super().checked(observation, shape)
-        return found if found.dtype == np.float32 else self.narrowed(found)
+        if found.dtype is not SINGLE and not np.isfinite(rows[:, self.place]).all():
+            self.too_large(found, rows[:, self.place])
 
 
 class Choices(Leaf):
@@ -347,6 +348,16 @@ class Singles:
             observation = begun(env.reset() if seeds is None else env.reset(seed=int(seeds[i])))
             for leaf in leaves:
                 leaf.write(arrays.observations, i, observation)
+        self.check(leaves, arrays.observations)
+
+    def check(self, leaves, rows):
+        """Says which number has become infinite in 32 bits while it is still known."""
+        for leaf in leaves:
+            if leaf.wide:
+                if not np.isfinite(rows[:, leaf.place]).all():
+                    for self.now, found in leaf.wide.items():
+                        leaf.too_large(found, rows[self.now, leaf.place])
+                leaf.wide.clear()
 
     def step(self, actions, leaves, arrays):
         rows, cuts, outcomes = arrays.observations, arrays.cuts.tolist(), []
@@ -364,9 +375,12 @@ class Singles:
             if terminated or truncated or cuts[i]:
                 for leaf in leaves:
                     leaf.write(arrays.final_observations, i, observation)
+                    if i in leaf.wide:
+                        leaf.too_large(leaf.wide.pop(i), arrays.final_observations[i, leaf.place])
                 observation = begun(env.reset())
             for leaf in leaves:
                 leaf.write(rows, i, observation)
+        self.check(leaves, rows)
         arrays.rewards[:], arrays.terminated[:], arrays.truncated[:] = zip(*outcomes)
         arrays.episode_over[:] = arrays.terminated | arrays.truncated
 
@@ -629,11 +643,15 @@ def is_of_gymnasium(error):
 
 
 def load():
-    global gymnasium, np, spaces
+    global gymnasium, np, spaces, SINGLE
     import gymnasium
     import gymnasium.vector
     import numpy as np
     from gymnasium import spaces
+
+    SINGLE = np.dtype(np.float32)
+    # Such numbers are refused in a sentence.
+    warnings.filterwarnings("ignore", "overflow encountered in cast", RuntimeWarning, "__main__")
 
 
 if __name__ == "__main__":
