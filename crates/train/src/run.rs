@@ -146,7 +146,7 @@ impl Run {
         trainer
             .restore(checkpoint.trainer)
             .map_err(|error| RunError(format!("{}: {error}", path.display())))?;
-        let logs = Logs::resume(directory, &checkpoint.logs)?;
+        let logs = Logs::resume(directory, &checkpoint.logs, &trainer)?;
         let mut run = Self::new(directory, config, config_text, trainer, logs, lock);
         run.best = checkpoint.best;
         run.before = (checkpoint.wall_seconds, checkpoint.cpu_seconds);

@@ -156,6 +156,9 @@ impl PopulationRun {
         if let (Some(exchange), Some(state)) = (&mut exchange, checkpoint.exchange) {
             exchange.restore(state.into_owned()).map_err(misfit)?;
         }
+        if checkpoint.members.len() != begin::first_values(&config, exchange.as_ref())?.len() {
+            return Err(misfit("it holds another number of members".to_string()));
+        }
         let saved = checkpoint.members.into_iter().enumerate();
         let members: Vec<Member> = saved
             .map(|(i, saved)| Member::resume(&config, i, directory, saved))
@@ -166,12 +169,12 @@ impl PopulationRun {
             task: config.task()?,
             config,
             config_text,
-            space,
             steps_before: members.iter().map(|member| member.record.trained).sum(),
             evaluation: best_evaluation(&members),
+            logs: PopulationLogs::resume(directory, &checkpoint.logs, &space, &members)?,
+            space,
             members,
             exchange,
-            logs: PopulationLogs::resume(directory, &checkpoint.logs)?,
             position: checkpoint.position,
             best: checkpoint.best,
             clock: Clock {
