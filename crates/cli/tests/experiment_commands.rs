@@ -102,7 +102,10 @@ fn status_tells_what_is_done_begun_and_failed() {
     let place = place();
     works(&place, &["run", "tiny.toml", "--only", "method=fixed,seed=4-5", "-q"]);
     fs::remove_file(place.path("runs/tiny/CartPole-v1/fixed/seed-5/result.json")).unwrap();
-    works(&place, &["run", "tiny.toml", "--only", "method=epgt paper,seed=6", "-q"]);
+    works(
+        &place,
+        &["run", "tiny.toml", "--only", "method=epgt paper,seed=6", "-q"],
+    );
     fs::remove_file(place.path("runs/tiny/CartPole-v1/epgt-paper/seed-6/result.json")).unwrap();
     place.write("runs/tiny/CartPole-v1/epgt-paper/seed-6/failure.txt", "it diverged");
     let status = works(&place, &["status", "tiny.toml"]);

@@ -5,7 +5,9 @@ mod fuzz_common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
+use epgt_train::{Config, Training, artifact};
 use fuzz_common::{Case, ODD, QUICK, copy, fuzz, make_run, place};
 
 /// Numbers that a header may claim.
@@ -106,6 +108,20 @@ fn make_runs(directory: &Path) {
             "hidden=8",
         ],
     );
+}
+
+/// Makes the same runs again, each stopped half way.
+fn make_halves(directory: &Path) {
+    for name in RUNS {
+        let text = fs::read_to_string(directory.join(name).join("config.toml")).expect("a configuration");
+        let config = Config::build(&Config::read_toml(&text).expect("TOML")).expect("a valid configuration");
+        let mut half = Training::create(config, &directory.join(format!("{name}-half")), false).expect("a run");
+        // A rollout has 16 steps and the run 400; a run that is asked to stop makes one more.
+        for _ in 0..12 {
+            half.train(&AtomicBool::new(true), &mut |_| {})
+                .expect("a part of a run");
+        }
+    }
 }
 
 /// All files below a directory, in one order.
@@ -218,13 +234,31 @@ fn edit_header(case: &mut Case, bytes: &[u8]) -> Vec<u8> {
     [&length.to_le_bytes(), &header[..], data].concat()
 }
 
+/// Changes some bits of what a checkpoint holds and seals it again, as one who means harm would, and goes on from it.
+fn resume_forged(case: &mut Case) -> Result<(), String> {
+    let checkpoint = case.path("run/checkpoint.bin");
+    let mut payload = artifact::open(&checkpoint).expect("a whole checkpoint");
+    // It begins with the configuration, which is compared with the file's.
+    let config = fs::read(case.path("run/config.toml")).expect("a configuration").len();
+    for _ in 0..1 + case.below(3) {
+        let (at, bit) = (case.below(payload.len() - config), case.below(8));
+        payload[config + at] ^= 1 << bit;
+    }
+    fs::write(&checkpoint, artifact::seal(payload)).expect("a file can be written");
+    case.run(&["train", "--resume", "run", "--quiet"]).map(|_| ())
+}
+
 #[test]
 fn every_spoilt_file_is_read_for_what_it_is_or_refused_in_a_sentence() {
     let fixtures = place();
     make_runs(fixtures.path());
+    make_halves(fixtures.path());
     fuzz("fuzz_files", |case| {
-        let name = case.pick(RUNS);
+        let name = format!("{}{}", case.pick(RUNS), case.pick(&["", "-half"]));
         copy(&fixtures.path().join(name), &case.path("run"));
+        if case.chance(0.2) {
+            return resume_forged(case);
+        }
         let all = files(&case.path("run"));
         for _ in 0..1 + case.below(2) {
             // Policies are what others hand around, so every third file is one.

@@ -254,7 +254,12 @@ fn several_seeds_that_are_interrupted_say_how_to_go_on_with_all_of_them() {
     let ended = signal(run, "INT");
     assert_eq!(ended.code, Some(130), "{ended:?}");
     let lines: Vec<&str> = ended.stderr.lines().collect();
-    assert_eq!(lines.last(), Some(&"Go on with: epgt train --resume runs"), "{}", ended.stderr);
+    assert_eq!(
+        lines.last(),
+        Some(&"Go on with: epgt train --resume runs"),
+        "{}",
+        ended.stderr
+    );
     let resumed = place.run(&["train", "--quiet", "--resume", "runs"]);
     assert_eq!(resumed.code, Some(0), "{resumed:?}");
     for seed in 0..3 {

@@ -20,7 +20,7 @@ use crate::pick::{best_action, random_action};
 use crate::plan::Plan;
 use crate::settings::{ActionValues, FixedAt, Hold, HyperSettings, Scheduler};
 use crate::signal::Signal;
-use crate::space::HyperSpace;
+use crate::space::{Axis, HyperSpace};
 
 /// What the hyper-agent is shown before every policy update. Nothing is copied unless it asks.
 #[derive(Clone, Copy, Debug)]
@@ -274,6 +274,16 @@ impl HyperAgent {
     pub fn restore(&mut self, saved: SavedAgent<'_>) -> Result<(), String> {
         if saved.state.values.len() != self.state.values.len() {
             return Err("the checkpoint schedules other hyperparameters".to_string());
+        }
+        let within = |(axis, &value): (&Axis, &f64)| {
+            let (low, high) = (axis.values[0], axis.values[axis.values.len() - 1]);
+            (low.min(axis.default)..=high.max(axis.default)).contains(&value)
+        };
+        let axes = self.space.axes().iter();
+        // A rule inside of the update has bounds of its own.
+        let in_bounds = self.by_rule || axes.zip(&saved.state.values).all(within);
+        if !in_bounds || saved.state.action >= self.space.len() {
+            return Err("the checkpoint has values in force that are not among those that are scheduled".to_string());
         }
         self.mind.restore(saved.mind)?;
         self.state = saved.state.into_owned();

@@ -22,6 +22,11 @@ pub struct Bandit {
 }
 
 impl Bandit {
+    /// Whether it has as many actions as another, in all its parts.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.counts.len() == other.counts.len() && self.sums.len() == other.sums.len()
+    }
+
     /// No return seen.
     pub fn new(n_actions: usize) -> Self {
         Self {

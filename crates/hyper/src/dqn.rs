@@ -212,7 +212,8 @@ impl Dqn {
 
     /// Continues from a checkpoint of a learner of the same shape.
     pub fn restore(&mut self, state: DqnState) -> Result<(), String> {
-        if state.value.len() != self.state.value.len() {
+        let shapes = self.state.value.shapes();
+        if state.value.shapes() != shapes || state.target.shapes() != shapes {
             return Err("the checkpoint's value network has another shape".to_string());
         }
         self.state = state;

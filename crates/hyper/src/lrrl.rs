@@ -49,6 +49,11 @@ pub struct Lrrl {
 }
 
 impl Lrrl {
+    /// Whether it has as many arms as another.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        self.weights.len() == other.weights.len()
+    }
+
     /// All arms are alike.
     pub fn new(n_arms: usize, settings: &HyperSettings) -> Self {
         Self {

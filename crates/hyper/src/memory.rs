@@ -103,6 +103,20 @@ impl EpisodicMemory {
         }
     }
 
+    /// Whether it is whole, and of the same kind as another: what was read from a file need not be.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let kind = |memory: &Self| (memory.capacity, memory.key_dim, memory.n_actions);
+        let len = self.values.len();
+        let tiles = len.div_ceil(TILE).checked_mul(self.key_dim * TILE);
+        kind(self) == kind(other)
+            && len <= self.capacity
+            && self.next < self.capacity
+            && (self.next == len % self.capacity || len == self.capacity)
+            && (self.actions.len(), self.origins.len()) == (len, len)
+            && tiles == Some(self.keys.len())
+            && self.actions.iter().all(|&action| (action as usize) < self.n_actions)
+    }
+
     /// Tuples stored.
     pub fn len(&self) -> usize {
         self.values.len()

@@ -329,6 +329,20 @@ impl Mind {
 
     /// Continues from a checkpoint of the same scheduler with the same settings.
     pub fn restore(&mut self, saved: SavedMind<'_>) -> Result<(), String> {
+        let all_like = match (&*self, &saved) {
+            (Self::Bandit(own), SavedMind::Bandit(saved)) => {
+                own.len() == saved.len() && saved.iter().zip(own).all(|(saved, own)| saved.is_like(own))
+            }
+            (Self::Episodic(_, own), SavedMind::Episodic(_, saved)) => {
+                own.len() == saved.len() && saved.iter().zip(own).all(|(saved, own)| saved.is_like(own))
+            }
+            (Self::Lrrl(own), SavedMind::Lrrl(saved)) => saved.is_like(own),
+            (Self::Ultho(own), SavedMind::Ultho(saved)) => saved.is_like(own),
+            _ => true,
+        };
+        if !all_like {
+            return Err("what the checkpoint remembers of hyper-actions does not fit the settings".to_string());
+        }
         match (self, saved) {
             (Self::Fixed | Self::Random, SavedMind::Mindless) => {}
             (Self::Bandit(bandits), SavedMind::Bandit(saved)) => *bandits = saved.into_owned(),

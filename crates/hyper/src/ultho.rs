@@ -51,6 +51,13 @@ pub struct Ultho {
 }
 
 impl Ultho {
+    /// Whether it has as many clusters and arms as another, and waits for clusters that there are.
+    pub(crate) fn is_like(&self, other: &Self) -> bool {
+        let sizes = |ultho: &Self| ultho.arms.iter().map(Vec::len).collect::<Vec<_>>();
+        let known = |cluster: &usize| *cluster < self.clusters.len();
+        self.clusters.len() == other.clusters.len() && sizes(self) == sizes(other) && self.waiting.iter().all(known)
+    }
+
     /// Nothing was tried; `sizes` holds the number of values of every hyperparameter.
     pub fn new(sizes: &[usize], settings: &HyperSettings) -> Self {
         Self {

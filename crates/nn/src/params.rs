@@ -62,10 +62,43 @@ pub struct Tensor<'a> {
 /// assert_eq!(params.tensors().next().unwrap().name, "policy.0.weight");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Saved")]
 pub struct Parameters {
     shapes: Vec<TensorShape>,
     values: Vec<f32>,
     gradients: Vec<f32>,
+}
+
+/// Parameters as they were read, before it is known whether the tensors lie one behind the other in the numbers.
+#[derive(Deserialize)]
+struct Saved {
+    shapes: Vec<TensorShape>,
+    values: Vec<f32>,
+    gradients: Vec<f32>,
+}
+
+impl TryFrom<Saved> for Parameters {
+    type Error = &'static str;
+
+    fn try_from(saved: Saved) -> Result<Self, Self::Error> {
+        let Saved {
+            shapes,
+            values,
+            gradients,
+        } = saved;
+        let end = shapes.iter().try_fold(0usize, |offset, shape| {
+            let size = shape.rows.checked_mul(shape.cols)?;
+            (shape.offset == offset).then(|| offset.checked_add(size)).flatten()
+        });
+        match end == Some(values.len()) && gradients.len() == values.len() {
+            true => Ok(Self {
+                shapes,
+                values,
+                gradients,
+            }),
+            false => Err("the tensors do not fit their numbers"),
+        }
+    }
 }
 
 impl Parameters {

@@ -287,15 +287,15 @@ impl ActorCritic {
 
     /// Takes over saved parameters, or says why they are not of this network.
     pub fn restore(&mut self, saved: Parameters) -> Result<(), String> {
-        for (own, other) in self.params.tensors().zip(saved.tensors()) {
-            if (own.name, own.rows, own.cols) != (other.name, other.rows, other.cols) {
+        for (own, other) in self.params.shapes().iter().zip(saved.shapes()) {
+            if own != other {
                 return Err(format!(
                     "the saved policy has {} of {}x{} where {} of {}x{} is wanted; use the settings it was trained with",
                     other.name, other.rows, other.cols, own.name, own.rows, own.cols
                 ));
             }
         }
-        if saved.len() != self.params.len() {
+        if saved.len() != self.params.len() || saved.shapes().len() != self.params.shapes().len() {
             return Err(format!(
                 "the saved policy has {} parameters where {} are wanted; use the settings it was trained with",
                 saved.len(),

@@ -20,6 +20,9 @@ use crate::settings::{Assignment, Preset, RunSettings};
 /// The most environment steps of a run; it keeps products of counts far from what a number holds.
 const MOST_STEPS: u64 = 10_000_000_000_000;
 
+/// The most episodes of an evaluation.
+const MOST_EPISODES: usize = 100_000;
+
 /// Everything that decides what a run does.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
@@ -329,6 +332,16 @@ impl Config {
         if run.eval_episodes == 0 {
             return Err("eval_episodes = 0 cannot be used; to never evaluate set eval_interval = 0".to_string());
         }
+        for (name, episodes) in [
+            ("eval_episodes", run.eval_episodes),
+            ("final_episodes", run.final_episodes),
+        ] {
+            if episodes > MOST_EPISODES {
+                return Err(format!(
+                    "{name} = {episodes} is more than the {MOST_EPISODES} that are accepted; lower it"
+                ));
+            }
+        }
         if run.log_interval == Some(0) {
             return Err("log_interval = 0 cannot be used: use at least one rollout's steps".to_string());
         }
@@ -416,6 +429,7 @@ mod tests {
         assert!(refused(&[("n_env", "3")]).contains("did you mean 'n_envs'?"));
         assert!(refused(&[("tune.learning_rat", "paper:3")]).contains("did you mean 'learning_rate'?"));
         assert!(refused(&[("n_envs", "0")]).contains("at least one environment"));
+        assert!(refused(&[("eval_episodes", "1e9")]).contains("eval_episodes = 1000000000 is more than"));
         assert!(refused(&[("a2c.learning_rate", "-1e-3")]).contains("learning_rate = -0.001"));
         assert!(refused(&[("tune.learning_rate", "paper:4")]).contains("even"));
         assert!(refused(&[("steps", "10")]).contains("less than one rollout"));

@@ -41,13 +41,7 @@ pub struct LogLengths {
 impl Logs {
     /// Starts the log files in an empty run directory.
     pub fn create(directory: &Path, trainer: &Trainer) -> Result<Self, ArtifactError> {
-        let names: Vec<String> = metrics(trainer, 0.0, None, None)
-            .into_iter()
-            .map(|(name, _)| name)
-            .collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let columns = decision_columns(trainer.hyper.space());
-        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let (names, columns) = (metric_names(trainer), decision_columns(trainer.hyper.space()));
         Ok(Self {
             metrics: CsvWriter::create(directory.join(METRICS), &names)?,
             decisions: CsvWriter::create(directory.join(DECISIONS), &columns)?,
@@ -57,10 +51,11 @@ impl Logs {
     }
 
     /// Goes on after a checkpoint; rows that were written later are dropped.
-    pub fn resume(directory: &Path, lengths: &LogLengths) -> Result<Self, ArtifactError> {
+    pub fn resume(directory: &Path, lengths: &LogLengths, trainer: &Trainer) -> Result<Self, ArtifactError> {
+        let (names, columns) = (metric_names(trainer), decision_columns(trainer.hyper.space()));
         Ok(Self {
-            metrics: CsvWriter::open_at(directory.join(METRICS), lengths.metrics)?,
-            decisions: CsvWriter::open_at(directory.join(DECISIONS), lengths.decisions)?,
+            metrics: CsvWriter::open_at(directory.join(METRICS), lengths.metrics, &names)?,
+            decisions: CsvWriter::open_at(directory.join(DECISIONS), lengths.decisions, &columns)?,
             events: EventWriter::open_at(directory.join(EVENTS), lengths.events)?,
             text: String::new(),
         })
@@ -172,6 +167,11 @@ fn decision_columns(space: &HyperSpace) -> Vec<String> {
         .chain(scheduled)
         .chain(after.map(String::from))
         .collect()
+}
+
+/// The columns of `metrics.csv`.
+pub(crate) fn metric_names(trainer: &Trainer) -> Vec<String> {
+    of_training(trainer).into_iter().map(|(name, _)| name).collect()
 }
 
 /// Metrics by name, in the order of the columns.

@@ -158,7 +158,7 @@ impl Run {
             .restore(checkpoint.trainer)
             .map_err(|error| RunError(format!("{}: {error}", path.display())))?;
         opened.check_steps(trainer.counters.steps)?;
-        let logs = Logs::resume(directory, &checkpoint.logs)?;
+        let logs = Logs::resume(directory, &checkpoint.logs, &trainer)?;
         let kept = checkpoint.head.best.into_owned();
         let restored = best::restore(directory, kept.as_ref())?;
         opened.note(directory, trainer.is_finished() && checkpoint.due.is_none())?;

@@ -52,7 +52,7 @@ pub struct CsvWriter {
 impl CsvWriter {
     /// A new table with this header, in place of one that may be there. The header is in the file when this returns, so a
     /// place that cannot be written to is found out before anything is trained.
-    pub fn create(path: impl AsRef<Path>, header: &[&str]) -> Result<Self, ArtifactError> {
+    pub fn create<S: AsRef<str>>(path: impl AsRef<Path>, header: &[S]) -> Result<Self, ArtifactError> {
         let mut writer = Self {
             file: AppendFile::create(path.as_ref())?,
             columns: header.len(),
@@ -60,7 +60,7 @@ impl CsvWriter {
             buffer: String::new(),
         };
         for name in header {
-            writer.field(Cell::Text(name));
+            writer.field(Cell::Text(name.as_ref()));
         }
         writer.end_row();
         writer.flush()?;
@@ -68,7 +68,7 @@ impl CsvWriter {
     }
 
     /// Continues a table at the `length` that [`flush`](Self::flush) returned when the checkpoint was made; rows after it are
-    /// dropped, since the resumed run writes them again.
+    /// dropped, since the resumed run writes them again. A table with another header is refused.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -78,18 +78,24 @@ impl CsvWriter {
     /// let checkpointed = table.row(&[Cell::Integer(1)]).flush()?;
     /// table.row(&[Cell::Integer(2)]).flush()?;
     ///
-    /// let mut resumed = CsvWriter::open_at(&path, checkpointed)?;
+    /// let mut resumed = CsvWriter::open_at(&path, checkpointed, &["step"])?;
     /// resumed.row(&[Cell::Integer(2)]).flush()?;
     /// assert_eq!(std::fs::read_to_string(&path)?, "step\n1\n2\n");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn open_at(path: impl AsRef<Path>, length: u64) -> Result<Self, ArtifactError> {
+    pub fn open_at<S: AsRef<str>>(path: impl AsRef<Path>, length: u64, header: &[S]) -> Result<Self, ArtifactError> {
         let path = path.as_ref();
         let file = AppendFile::open_at(path, length)?;
-        let columns = read_csv(path)?.header.len();
+        if !read_csv(path)?.header.iter().eq(header.iter().map(AsRef::as_ref)) {
+            return Err(ArtifactError::Malformed {
+                path: path.to_path_buf(),
+                line: 1,
+                problem: "the columns are not those that this run writes; use another copy of it".to_string(),
+            });
+        }
         Ok(Self {
             file,
-            columns,
+            columns: header.len(),
             filled: 0,
             buffer: String::new(),
         })
@@ -352,6 +358,20 @@ mod tests {
     }
 
     #[test]
+    fn a_table_with_other_columns_is_not_gone_on_with() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("metrics.csv");
+        let length = CsvWriter::create(&path, &["step", "return"]).unwrap().flush().unwrap();
+        for header in [&["step"][..], &["step", "loss"], &["step", "return", "loss"]] {
+            let error = CsvWriter::open_at(&path, length, header).unwrap_err().to_string();
+            assert!(
+                error.contains("line 1: the columns are not those that this run writes"),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn the_buffer_is_reused() {
         in_a_file("", |path| {
             let mut table = CsvWriter::create(path, &["a", "b"]).unwrap();
@@ -377,7 +397,7 @@ mod tests {
     #[test]
     fn a_file_shorter_than_its_checkpoint_says_is_refused() {
         in_a_file("step\n1\n", |path| {
-            let error = CsvWriter::open_at(path, 99).unwrap_err().to_string();
+            let error = CsvWriter::open_at(path, 99, &["step"]).unwrap_err().to_string();
             assert!(error.contains("is truncated: it holds 7 of 99 bytes"), "{error}");
             assert_eq!(fs::read_to_string(path).unwrap(), "step\n1\n");
         });

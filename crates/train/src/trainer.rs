@@ -430,6 +430,10 @@ impl Trainer {
         if !fits {
             return Err("the checkpoint was made with another number of environments".to_string());
         }
+        let names = saved.metrics.iter().map(|(name, _)| name);
+        if !names.eq(logs::metric_names(self).iter()) {
+            return Err("the checkpoint has other metrics than this run".to_string());
+        }
         self.policy.restore(saved.parameters.into_owned())?;
         self.hyper.restore(saved.hyper)?;
         self.envs

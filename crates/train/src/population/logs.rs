@@ -36,27 +36,37 @@ pub(super) enum Event<'a> {
     End(&'a [f64]),
 }
 
+/// The columns of `metrics.csv` and of `population.csv`.
+fn headers(space: &HyperSpace, members: &[Member]) -> (Vec<String>, Vec<String>) {
+    let names = row(members, 0.0, None).into_iter().map(|(name, _)| name);
+    let mut columns: Vec<String> = ["event", "steps", "member", "score", "copied_from"]
+        .map(String::from)
+        .to_vec();
+    for moment in ["before", "after"] {
+        columns.extend(space.axes().iter().map(|axis| format!("{}_{moment}", axis.name)));
+    }
+    (names.collect(), columns)
+}
+
 impl PopulationLogs {
     pub fn create(directory: &Path, space: &HyperSpace, members: &[Member]) -> Result<Self, ArtifactError> {
-        let names: Vec<String> = row(members, 0.0, None).into_iter().map(|(name, _)| name).collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let mut columns: Vec<String> = ["event", "steps", "member", "score", "copied_from"]
-            .map(String::from)
-            .to_vec();
-        for moment in ["before", "after"] {
-            columns.extend(space.axes().iter().map(|axis| format!("{}_{moment}", axis.name)));
-        }
-        let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+        let (names, columns) = headers(space, members);
         Ok(Self {
             metrics: CsvWriter::create(directory.join(METRICS), &names)?,
             exchanges: CsvWriter::create(directory.join(super::POPULATION), &columns)?,
         })
     }
 
-    pub fn resume(directory: &Path, lengths: &PopulationLogLengths) -> Result<Self, ArtifactError> {
+    pub fn resume(
+        directory: &Path,
+        lengths: &PopulationLogLengths,
+        space: &HyperSpace,
+        members: &[Member],
+    ) -> Result<Self, ArtifactError> {
+        let (names, columns) = headers(space, members);
         Ok(Self {
-            metrics: CsvWriter::open_at(directory.join(METRICS), lengths.metrics)?,
-            exchanges: CsvWriter::open_at(directory.join(super::POPULATION), lengths.exchanges)?,
+            metrics: CsvWriter::open_at(directory.join(METRICS), lengths.metrics, &names)?,
+            exchanges: CsvWriter::open_at(directory.join(super::POPULATION), lengths.exchanges, &columns)?,
         })
     }
 

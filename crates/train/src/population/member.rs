@@ -147,7 +147,8 @@ impl Member {
         let (config, directory) = (member_config(config, index), member_directory(directory, index));
         let mut trainer = Trainer::for_checkpoint(&config)?;
         trainer.restore(saved.trainer)?;
-        let mut member = Self::new(config, trainer, Logs::resume(&directory, &saved.logs)?);
+        let logs = Logs::resume(&directory, &saved.logs, &trainer)?;
+        let mut member = Self::new(config, trainer, logs);
         member.record = saved.record;
         Ok(member)
     }

@@ -178,12 +178,16 @@ impl PopulationRun {
         if let (Some(exchange), Some(state)) = (&mut exchange, checkpoint.exchange) {
             exchange.restore(state.into_owned()).map_err(misfit)?;
         }
+        if checkpoint.members.len() != opened.config.population.members(&opened.config)? {
+            return Err(misfit("it holds another number of members".to_string()));
+        }
         let saved = checkpoint.members.into_iter().enumerate();
         let members: Vec<Member> = saved
             .map(|(i, saved)| Member::resume(&opened.config, i, directory, saved))
             .collect::<Result<_, _>>()?;
         opened.check_steps(steps_done(&members))?;
-        let logs = PopulationLogs::resume(directory, &checkpoint.logs)?;
+        let (space, _) = opened.config.hyper_space()?;
+        let logs = PopulationLogs::resume(directory, &checkpoint.logs, &space, &members)?;
         let kept = checkpoint.head.best.into_owned();
         let restored = best::restore(directory, kept.as_ref())?;
         opened.note(directory, members.iter().all(Member::is_done))?;
@@ -193,15 +197,14 @@ impl PopulationRun {
             lock,
             ..
         } = opened;
-        let (space, _) = config.hyper_space()?;
         Ok(Self {
             directory: directory.to_path_buf(),
             task: config.task()?,
             config,
             config_text,
-            space,
             steps_before: members.iter().map(|member| member.record.trained).sum(),
             evaluation: best_evaluation(&members),
+            space,
             members,
             exchange,
             logs,
