@@ -320,7 +320,7 @@ impl Config {
                 epgt_settings::number(MOST_STEPS as f64)
             ));
         }
-        if !(run.eval_share >= 0.0) {
+        if run.eval_share.is_nan() || run.eval_share < 0.0 {
             return Err(format!(
                 "eval_share = {} cannot be used: a share of the steps of training is wanted, 0 or more",
                 run.eval_share
