@@ -184,17 +184,18 @@ impl Case {
             arguments.push(format!("--scheduler={scheduler}"));
             arguments.push(format!("--set={algo}.n_steps={ROLLOUT}"));
             arguments.push(format!("--seed={number}"));
-            // Episodes that never end would be evaluated for long.
-            let ends = matches!(
+            let is_judged = matches!(
                 kind,
-                "plain" | "image" | "short" | "typed" | "loud" | "helper" | "lists"
+                "plain" | "image" | "short" | "typed" | "loud" | "helper" | "lists" | "endless"
             );
-            match ends && below(3) == 0 {
+            // An episode that does not end is cut.
+            arguments.push("--set=eval_max_steps=40".to_string());
+            match is_judged && below(3) == 0 {
                 true => arguments.push("--set=eval_episodes=1".to_string()),
                 false => arguments.push("--set=eval_interval=0".to_string()),
             }
             then = match below(8) {
-                0 if ends => &["eval", "run", "--episodes=1"],
+                0 if is_judged => &["eval", "run", "--episodes=1", "--max-steps=40"],
                 1 => &["train", "--resume", "run", "--quiet"],
                 _ => &[],
             };
