@@ -42,7 +42,7 @@ settings! {
         pub preset: Preset = Preset::Default;
         /// The one number that determines everything random.
         pub seed: u64 = 0;
-        /// Environment steps in all; what is left of the last rollout is not played.
+        /// Environment steps in all; only whole rollouts are played. Where their length is scheduled, the last may be shorter.
         @ "n_e"
         pub steps: u64 = 100_000;
         /// Environments that are stepped together.
