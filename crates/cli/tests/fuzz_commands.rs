@@ -23,7 +23,6 @@ const TASKS: &[&str] = &[
     "cartpole-v1",
     "gym",
     "gym:",
-    "gym::",
     "Hopper-v99",
     "ALE/Nothing-v5",
 ];
