@@ -2,7 +2,6 @@
 //! terminal.
 
 use std::io::{IsTerminal, Write};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use epgt_hyper::Scheduler;
@@ -69,10 +68,9 @@ impl Display {
         }
     }
 
-    /// Says once what is about to happen; without progress, only where.
-    pub fn announce(&self, config: &Config, place: &Path) {
+    /// Says once what is about to happen.
+    pub fn announce(&self, config: &Config) {
         if self.mode == Mode::Quiet {
-            output::note(&format!("In {}", place.display()));
             return;
         }
         let run = &config.run;

@@ -65,7 +65,7 @@ fn main() -> ExitCode {
         Ok(Done::Completely) => ExitCode::SUCCESS,
         Ok(Done::Interrupted) => ExitCode::from(INTERRUPTED),
         Err(sentence) => {
-            output::note(&format!("epgt: {}", epgt_settings::clean(&sentence, usize::MAX)));
+            output::note(&output::fit(&format!("epgt: {sentence}")));
             ExitCode::FAILURE
         }
     }

@@ -4,12 +4,12 @@
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::Mutex;
 
-use crate::parallel::lock;
-
 use epgt_report::text::wrapped;
 use epgt_report::text_table::TextTable;
-
+use epgt_settings::clean;
 pub use epgt_train::artifact::reason;
+
+use crate::parallel::lock;
 
 /// Writes a text to standard output.
 pub fn print(text: &str) -> Result<(), String> {
@@ -69,6 +69,13 @@ fn filled_to(text: &str, columns: usize) -> String {
             .join("\n")
     };
     text.split('\n').map(fill).collect::<Vec<_>>().join("\n")
+}
+
+/// An error as it can be shown, whatever is quoted in it: without control characters, and no line longer than anybody reads.
+pub fn fit(text: &str) -> String {
+    const LONGEST: usize = 3000;
+    let lines: Vec<String> = text.lines().map(|line| clean(line, LONGEST)).collect();
+    lines.join("\n")
 }
 
 /// Writes a line to standard error; nothing is left to be told if that fails.

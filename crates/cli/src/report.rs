@@ -132,13 +132,23 @@ pub fn write(
     })
 }
 
+/// Bytes of a file's name without its ending; most file systems take 255.
+const LONGEST_FILE_NAME: usize = 150;
+
 /// A name as a file has it, of letters, digits and a few signs, and not too long for any file system.
 fn file_part(name: &str) -> String {
     let letter = |c: char| match c.is_alphanumeric() || "-_.".contains(c) {
         true => c,
         false => '-',
     };
-    name.chars().map(letter).take(60).collect()
+    let mut part = String::new();
+    for letter in name.chars().map(letter) {
+        if part.len() + letter.len_utf8() > LONGEST_FILE_NAME {
+            break;
+        }
+        part.push(letter);
+    }
+    part
 }
 
 /// The name with what sets it apart from those that are taken: two methods may differ in what a file's name cannot hold.

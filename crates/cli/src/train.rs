@@ -301,8 +301,7 @@ fn train_all(args: &TrainArgs, batch: &Batch) -> Result<Done, String> {
     };
     let names: Vec<String> = jobs.iter().map(|job| job.directory.display().to_string()).collect();
     let display = Mutex::new(Display::new(args.quiet, &names, &config));
-    let place = batch.group.as_ref().unwrap_or(&jobs[0].directory);
-    lock(&display).announce(&config, place);
+    lock(&display).announce(&config);
     if let Some(device) = device.filter(|_| !args.quiet) {
         output::note(&format!("The networks are on an {device}."));
     }
@@ -386,6 +385,10 @@ fn report(args: &TrainArgs, batch: &Batch, ends: Vec<Option<Result<RunEnd, RunEr
     }
     if !matches!(done, Ok(Done::Completely)) {
         return done;
+    }
+    if args.quiet {
+        let place = batch.group.as_ref().unwrap_or(&batch.jobs[0].directory);
+        output::note(&format!("In {}", place.display()));
     }
     if args.json {
         output::print(&format!("{}\n", json(batch, &results)?))?;

@@ -56,7 +56,7 @@ fn games_are_listed_described_and_configured_without_a_python() {
     let place = Place::new();
     let listed = run(bare(&place, &["tasks"])).stdout;
     assert!(
-        listed.contains("GAMENoFrameskip-v4, or ALE/GAME-v5 with sticky actions"),
+        listed.contains("GAMENoFrameskip-v4, or ALE/GAME-v5 with sticky"),
         "{listed}"
     );
     assert!(
@@ -265,7 +265,8 @@ fn an_experiment_keeps_each_task_in_one_directory_and_compares_human_normalised_
     let ended = place.run(&["report", "out", "--out", "page.html"]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let page = std::fs::read_to_string(place.path("page.html")).unwrap();
-    assert!(page.contains("human-normalised score of the last 100 training episodes"));
+    // Sixty-four steps are fewer than a hundred episodes, and the page says how many there were.
+    assert!(page.contains("human-normalised score of the last ") && !page.contains("score of the last 100"));
     let written = files(&place.path(""));
     let tables: Vec<&String> = written
         .keys()

@@ -151,6 +151,30 @@ fn a_task_is_described_with_its_options() {
 }
 
 #[test]
+fn what_is_quoted_in_an_error_is_shown_short_and_clean() {
+    let place = Place::new();
+    let long = "x".repeat(100_000);
+    place.write("long.toml", &format!("task = \"gym:{}\"\n", "x".repeat(10_000_000)));
+    place.write("odd.toml", "task = \"gym:a\\u001b[2J\"\n");
+    for arguments in [
+        &["train", "--config", "long.toml"][..],
+        &["train", "--config", "odd.toml"],
+        &["tasks", &long],
+        &["tasks", "gym:\u{1b}[31m"],
+        &["train", "CartPole-v1", "--algo", &long],
+        &["train", "CartPole-v1", "--algo", "\u{1b}[31m\u{7}"],
+        &["train", "CartPole-v1", "--set", &format!("steps={long}")],
+        &["train", "CartPole-v1", "--set", &format!("{long}=1")],
+        &["train", "CartPole-v1", "--set", "\u{1b}[31m=1"],
+    ] {
+        let ended = place.run(arguments);
+        ended.is_refused_with(&[]);
+        assert!(ended.stderr.len() < 4000, "{} bytes", ended.stderr.len());
+        assert!(!ended.stderr.trim_end().contains(char::is_control), "{ended:?}");
+    }
+}
+
+#[test]
 fn an_exception_stops_the_run_with_its_traceback_and_an_intact_checkpoint() {
     let Some(place) = place() else { return };
     let mut arguments = vec!["train", "gym:Failing-v0", "--import", "failing", "--steps", "10000"];

@@ -210,3 +210,14 @@ fn explain_names_what_is_damaged_of_a_population() {
             .is_refused_with(&["population.csv", part]);
     }
 }
+
+#[test]
+fn a_directory_of_runs_is_explained_one_by_one() {
+    let place = Place::new();
+    for seed in ["2", "10"] {
+        place.train(&format!("seeds/seed-{seed}"), &["--steps", "1000", "--seed", seed]);
+    }
+    place
+        .run(&["explain", "seeds"])
+        .is_refused_with(&["seeds is not a run directory: it holds runs; name one of them, such as seeds/seed-2"]);
+}

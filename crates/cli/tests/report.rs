@@ -206,6 +206,43 @@ fn many_differing_settings_make_short_names_that_are_still_unique() {
 }
 
 #[test]
+fn names_of_a_million_letters_are_short_and_still_unique() {
+    let place = Place::new();
+    let whole = place.train("whole", &["--steps", "1000"]);
+    let config = std::fs::read_to_string(whole.join("config.toml")).unwrap();
+    let (long, middle) = ("é".repeat(500_000), "é".repeat(250_000));
+    for (name, scheduler, task) in [
+        ("a", format!("{long}x"), "CartPole-v1".to_string()),
+        ("b", format!("{long}y"), "CartPole-v1".to_string()),
+        ("c", format!("{middle}x{middle}x"), "CartPole-v1".to_string()),
+        ("d", "epgt".to_string(), format!("../<b>\\u0000\\n{long}")),
+    ] {
+        let run = place.path(&format!("runs/{name}"));
+        copy(&whole, &run);
+        let changed = config.replace("scheduler = \"epgt\"", &format!("scheduler = \"{scheduler}\""));
+        let changed = changed.replace("task = \"CartPole-v1\"", &format!("task = \"{task}\""));
+        std::fs::write(run.join("config.toml"), changed).unwrap();
+    }
+    let ended = place.run(&["compare", "runs"]);
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    assert!(ended.stdout.lines().all(|line| line.chars().count() < 250));
+    assert!(
+        !ended.stdout.contains('\0') && ended.stdout.starts_with("../<b> é"),
+        "{}",
+        ended.stdout
+    );
+    let (_, cartpole) = ended.stdout.split_once("CartPole-v1,").expect("a second task");
+    let names: std::collections::BTreeSet<String> = compared(cartpole).into_iter().map(|[name, ..]| name).collect();
+    assert_eq!(names.len(), 3, "{names:?}");
+    assert_eq!(place.run(&["report", "runs"]).code, Some(0));
+    assert!(
+        common::files(&place.path("runs/report"))
+            .keys()
+            .all(|name| name.len() < 200)
+    );
+}
+
+#[test]
 fn a_seed_counts_once_and_what_is_left_out_is_named() {
     let place = Place::new();
     for (name, seed) in [("runs/a", "0"), ("runs/again", "0"), ("runs/b", "1")] {

@@ -85,7 +85,7 @@ fn share(n: u64) -> f64 {
 /// Starts a run in `name`, or goes on with it where it has begun.
 fn start_or_resume(place: &Place, name: &str, arguments: &[&str]) -> Child {
     let mut all = vec!["train", "--quiet"];
-    match place.path(name).join("config.toml").exists() {
+    match place.path(name).join("epgt.json").exists() {
         true => all.extend(["--resume", name]),
         false => {
             all.extend(["CartPole-v1", "--out", name]);

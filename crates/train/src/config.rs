@@ -317,6 +317,15 @@ impl Config {
                 epgt_settings::number(MOST_STEPS as f64)
             ));
         }
+        if !(run.eval_share >= 0.0) {
+            return Err(format!(
+                "eval_share = {} cannot be used: a share of the steps of training is wanted, 0 or more",
+                run.eval_share
+            ));
+        }
+        if run.eval_max_steps == 0 {
+            return Err("eval_max_steps = 0 cannot be used; to never evaluate set eval_interval = 0".to_string());
+        }
         if run.eval_episodes == 0 {
             return Err("eval_episodes = 0 cannot be used; to never evaluate set eval_interval = 0".to_string());
         }

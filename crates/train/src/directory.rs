@@ -81,7 +81,7 @@ pub(crate) fn take(directory: &Path, force: bool) -> Result<File, RunError> {
 /// Makes a directory that this process has taken the place of a run with this configuration: what an earlier run has left goes,
 /// then the marker is written, then the configuration. Stopped anywhere in between, it is a run that starts over.
 pub(crate) fn begin(directory: &Path, config_text: &str, history: Option<Marker>) -> Result<(), RunError> {
-    let mut marker = Marker::new(Holds::Run, config_text.to_string(), Vec::new());
+    let mut marker = Marker::new(Holds::Run, config_text, Vec::new());
     if let Some(mut earlier) = history {
         earlier.history.append(&mut marker.history);
         marker.history = earlier.history;
@@ -261,7 +261,8 @@ fn without_steps(config_text: &str) -> Vec<&str> {
 /// let config = Config::build(&[Assignment::new("task", "CartPole-v1")])?;
 /// assert_eq!(config_text(&directory).unwrap(), None);
 /// claim(&directory, &config).unwrap();
-/// assert_eq!(config_text(&directory).unwrap(), Some(config.to_toml()));
+/// let text = config_text(&directory).unwrap().unwrap();
+/// assert_eq!(Config::build(&Config::read_toml(&text)?)?, config);
 /// # Ok::<(), String>(())
 /// ```
 pub fn config_text(directory: &Path) -> Result<Option<String>, RunError> {
@@ -279,7 +280,7 @@ pub fn config_text(directory: &Path) -> Result<Option<String>, RunError> {
 /// Makes a directory the place of a run that is yet to begin; it does when it is resumed.
 pub fn claim(directory: &Path, config: &Config) -> Result<(), RunError> {
     let _lock = take(directory, false)?;
-    Marker::new(Holds::Run, config.to_toml(), Vec::new()).write(directory)
+    Marker::new(Holds::Run, &config.to_toml(), Vec::new()).write(directory)
 }
 
 /// The configuration in a run directory, and its text.
@@ -293,7 +294,11 @@ pub(crate) fn read_config(directory: &Path) -> Result<(Config, String), RunError
     let config = Config::read_toml(&text)
         .and_then(|assignments| Config::build(&assignments))
         .map_err(|error| RunError(format!("{}: {error}", directory.join(CONFIG).display())))?;
-    Ok((config, text))
+    // A marker's text has no comments; the file that is written from it has.
+    match directory.join(CONFIG).exists() {
+        true => Ok((config, text)),
+        false => Ok((config.clone(), config.to_toml())),
+    }
 }
 
 /// Whether there is a checkpoint to go on from; where not, the run has to begin anew.

@@ -41,7 +41,7 @@ pub use lock::is_training;
 pub use marker::{Holds, MARKER, Marker};
 pub use outcome::{HyperSeconds, PopulationResult, Progress, RunEnd, RunError, RunResult};
 pub use policy_file::Policy;
-pub use provenance::{Provenance, quoted};
+pub use provenance::{Provenance, shell_word};
 pub use remembered::{Remembered, remembered};
 pub use run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT, Run};
 pub use seeds::{SeedRun, begin_seeds, seed_runs};

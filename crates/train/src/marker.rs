@@ -41,13 +41,17 @@ pub struct Marker {
     /// The seeds, where it holds several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seeds: Vec<u64>,
-    /// The complete configuration that it was begun with, as TOML.
+    /// The complete configuration that it was begun with, as TOML without comments.
     pub config: String,
 }
 
 impl Marker {
     /// The marker of a directory that this process begins.
-    pub(crate) fn new(holds: Holds, config: String, seeds: Vec<u64>) -> Self {
+    pub(crate) fn new(holds: Holds, config_text: &str, seeds: Vec<u64>) -> Self {
+        let settings = config_text
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let config = settings.map(|line| format!("{line}\n")).collect();
         Self {
             program: PROGRAM.to_string(),
             holds,

@@ -35,7 +35,7 @@ impl Provenance {
             .enumerate()
             .map(|(i, word)| match i {
                 0 => "epgt".to_string(),
-                _ => quoted(&word.to_string_lossy()),
+                _ => shell_word(&word.to_string_lossy()),
             })
             .collect();
         Self {
@@ -51,12 +51,12 @@ impl Provenance {
 /// A word for the shell, in quotes where it needs them.
 ///
 /// ```
-/// use epgt_train::quoted;
-/// assert_eq!(quoted("task=CartPole-v1,seed=0"), "task=CartPole-v1,seed=0");
-/// assert_eq!(quoted("it's $HOME"), "'it'\\''s $HOME'");
-/// assert_eq!(quoted(""), "''");
+/// use epgt_train::shell_word;
+/// assert_eq!(shell_word("task=CartPole-v1,seed=0"), "task=CartPole-v1,seed=0");
+/// assert_eq!(shell_word("it's $HOME"), "'it'\\''s $HOME'");
+/// assert_eq!(shell_word(""), "''");
 /// ```
-pub fn quoted(word: &str) -> String {
+pub fn shell_word(word: &str) -> String {
     let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,:+@%".contains(letter);
     match !word.is_empty() && word.chars().all(plain) {
         true => word.to_string(),

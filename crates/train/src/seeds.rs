@@ -69,7 +69,7 @@ pub fn begin_seeds(config: &Config, count: u64, directory: &Path, force: bool) -
     }
     let first = config.run.seed;
     let seeds: Vec<u64> = (0..count).map(|offset| first.wrapping_add(offset)).collect();
-    let marker = Marker::new(Holds::Seeds, config.to_toml(), seeds);
+    let marker = Marker::new(Holds::Seeds, &config.to_toml(), seeds);
     marker.write(directory)?;
     runs(directory, config, &marker)
 }

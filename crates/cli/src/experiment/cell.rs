@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use epgt_report::text::{one_line, shortened};
 use epgt_train::artifact::write_atomically;
-use epgt_train::{CONFIG, Config, RESULT, RunResult, is_training};
+use epgt_train::{CONFIG, Config, MARKER, RESULT, RunError, RunResult, claim, config_text, is_training};
 
-use crate::output::reason;
 use crate::report::runs::settings;
 
 /// What a run that failed leaves in its directory: why.
@@ -56,12 +55,10 @@ impl Cell {
             return Ok(State::New);
         }
         let path = self.directory.join(CONFIG);
-        let there = match fs::read_to_string(&path) {
-            Ok(there) => there,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Ok(failure().unwrap_or(State::New));
-            }
-            Err(error) => return Ok(State::Damaged(format!("{}: {}", path.display(), reason(&error)))),
+        let there = match config_text(&self.directory) {
+            Ok(Some(there)) => there,
+            Ok(None) => return Ok(failure().unwrap_or(State::New)),
+            Err(RunError(sentence)) => return Ok(State::Damaged(sentence)),
         };
         if let Err(problem) = settings(&there) {
             return Ok(State::Damaged(format!("{}: {problem}", path.display())));
@@ -85,7 +82,7 @@ impl Cell {
 
     /// Whether a run has begun here, so that it is to be resumed.
     pub fn has_begun(&self) -> bool {
-        self.directory.join(CONFIG).exists()
+        self.directory.join(MARKER).exists()
     }
 
     /// Whether a process works on it right now.
@@ -120,11 +117,12 @@ impl Cell {
         steps / self.config.run.steps as f64
     }
 
-    /// Keeps why the run stopped, for whoever looks at the experiment later.
+    /// Keeps why the run stopped, for whoever looks at the experiment later. Where that cannot be written, or the directory is somebody
+    /// else's, the failure is told by the process that saw it.
     pub fn note_failure(&self, sentence: &str) {
-        // Where not even this can be written, the failure is told by the process that saw it.
-        let _ = fs::create_dir_all(&self.directory);
-        let _ = write_atomically(self.directory.join(FAILURE), sentence.as_bytes());
+        if self.has_begun() || claim(&self.directory, &self.config).is_ok() {
+            let _ = write_atomically(self.directory.join(FAILURE), sentence.as_bytes());
+        }
     }
 
     /// Forgets a failure: the run is tried again.

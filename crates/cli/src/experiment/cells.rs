@@ -3,6 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use epgt_train::shell_word;
+
 use super::open;
 use super::plan::Plan;
 use crate::args::{PlaceArgs, RunArgs};
@@ -12,7 +14,7 @@ use crate::{Done, output};
 pub fn run(args: &PlaceArgs) -> Result<Done, String> {
     let (plan, out) = open(args)?;
     let head = head(&args.name, &plan);
-    let place = quoted(&out.to_string_lossy());
+    let place = shell_word(&out.to_string_lossy());
     let mut text = String::new();
     let mut refused: Vec<String> = Vec::new();
     for cell in plan.cells(&out) {
@@ -26,7 +28,7 @@ pub fn run(args: &PlaceArgs) -> Result<Done, String> {
             "task={},method={},seed={}",
             plan.tasks[cell.task], plan.methods[cell.method].name, cell.config.run.seed
         );
-        let _ = writeln!(text, "{head} --only {} --out {place} -q", quoted(&only));
+        let _ = writeln!(text, "{head} --only {} --out {place} -q", shell_word(&only));
     }
     for sentence in refused {
         output::note(&format!("left out: {sentence}"));
@@ -39,9 +41,9 @@ pub fn run(args: &PlaceArgs) -> Result<Done, String> {
 pub fn command(args: &RunArgs, plan: &Plan, out: &Path) -> String {
     let mut text = head(&args.place.name, plan);
     if let Some(only) = &args.only {
-        let _ = write!(text, " --only {}", quoted(only));
+        let _ = write!(text, " --only {}", shell_word(only));
     }
-    let _ = write!(text, " --out {}", quoted(&out.to_string_lossy()));
+    let _ = write!(text, " --out {}", shell_word(&out.to_string_lossy()));
     text
 }
 
@@ -50,27 +52,5 @@ fn head(name: &Path, plan: &Plan) -> String {
         true => String::new(),
         false => format!(" --scale {}", plan.scale),
     };
-    format!("epgt experiment run {}{scale}", quoted(&name.to_string_lossy()))
-}
-
-/// A word for the shell, in quotes where it needs them.
-fn quoted(word: &str) -> String {
-    let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_./=,:+@%".contains(letter);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_string(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn words_that_a_shell_would_take_apart_are_quoted() {
-        assert_eq!(quoted("task=CartPole-v1,seed=0"), "task=CartPole-v1,seed=0");
-        assert_eq!(quoted("method=epgt paper"), "'method=epgt paper'");
-        assert_eq!(quoted("it's $HOME"), "'it'\\''s $HOME'");
-        assert_eq!(quoted(""), "''");
-    }
+    format!("epgt experiment run {}{scale}", shell_word(&name.to_string_lossy()))
 }

@@ -1,6 +1,6 @@
 //! A run's decisions, read back from its directory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use epgt_hyper::{Choice, Decision, Hold, HyperSpace, Neighbour, Scheduler};
 use epgt_train::artifact::ArtifactError;
@@ -8,6 +8,7 @@ use epgt_train::table::{CsvTable, read_csv};
 use epgt_train::{CONFIG, Config};
 
 use crate::output;
+use crate::report::runs::natural;
 
 const DECISIONS: &str = "decisions.csv";
 const METRICS: &str = "metrics.csv";
@@ -34,7 +35,10 @@ impl RunLog {
         let path = directory.join(CONFIG);
         let text = std::fs::read_to_string(&path).map_err(|error| {
             let reason = match error.kind() {
-                std::io::ErrorKind::NotFound => format!("it holds no {CONFIG}"),
+                std::io::ErrorKind::NotFound => match run_below(directory) {
+                    Some(run) => format!("it holds runs; name one of them, such as {}", run.display()),
+                    None => format!("it holds no {CONFIG}"),
+                },
                 _ => format!("cannot read {CONFIG}: {}", output::reason(&error)),
             };
             format!("{} is not a run directory: {reason}", directory.display())
@@ -109,6 +113,17 @@ impl RunLog {
         let position = self.decisions.binary_search_by_key(&update, |decision| decision.update);
         position.ok().map(|position| &self.decisions[position])
     }
+}
+
+/// The first run in a directory of runs.
+fn run_below(directory: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(directory).ok()?;
+    let mut runs: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.join(CONFIG).is_file())
+        .collect();
+    runs.sort_by_cached_key(|path| natural(&path.to_string_lossy()));
+    runs.into_iter().next()
 }
 
 /// Numbers of options that are valued apart: all joint hyper-actions, or the values of each hyperparameter.

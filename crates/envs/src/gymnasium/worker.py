@@ -307,6 +307,8 @@ def stepped(result):
 
 def reward_of(reward):
     """A reward that is not a plain float: any one number, and no text that could be read as one."""
+    if type(reward) is np.float64:
+        return float(reward)
     no_number = isinstance(reward, (np.ndarray, np.generic)) and reward.dtype.kind not in "fiub"
     try:
         if not no_number and (hasattr(reward, "__float__") or hasattr(reward, "__index__")):
@@ -318,6 +320,8 @@ def reward_of(reward):
 
 def end_of(end, name):
     """Whether an episode has ended, where that is not a plain bool: any one True or False, 0 or 1."""
+    if type(end) is np.bool_:
+        return bool(end)
     found = np.asarray(end)
     if found.size != 1 or found.dtype.kind not in "biu" or found.item() not in (0, 1):
         raise Refused(f"returned {name} as {shown(end)}, but True or False is needed")
@@ -348,7 +352,8 @@ class Singles:
         rows, cuts, outcomes = arrays.observations, arrays.cuts.tolist(), []
         for i, env in enumerate(self.envs):
             self.now = i
-            observation, reward, terminated, truncated, _ = stepped(env.step(actions[i]))
+            result = env.step(actions[i])
+            observation, reward, terminated, truncated, _ = result if type(result) is tuple and len(result) == 5 else stepped(result)
             if type(reward) is not float:
                 reward = reward_of(reward)
             if type(terminated) is not bool:
