@@ -54,10 +54,12 @@ pub fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, String> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
     ctrlc::set_handler(move || {
-        if flag.swap(true, Ordering::Relaxed) {
+        if flag.load(Ordering::Relaxed) {
             std::process::exit(i32::from(crate::INTERRUPTED));
         }
+        // It is told before the program can have ended.
         output::interject("stopping ...");
+        flag.store(true, Ordering::Relaxed);
     })
     .map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
     Ok(stop)

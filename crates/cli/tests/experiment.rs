@@ -224,11 +224,7 @@ fn runs_with_other_settings_are_never_mixed_in() {
 #[test]
 fn a_run_that_diverges_does_not_stop_the_others() {
     let directory = tempfile::tempdir().unwrap();
-<<<<<<< HEAD
     let text = TINY.replace("hyper.fixed_at = \"max\"", "a2c.learning_rate = 3e37");
-=======
-    let text = TINY.replace("hyper.fixed_at = \"max\"", "a2c.learning_rate = 1e37");
->>>>>>> h-config
     let output = experiment(directory.path(), &text, &["--quiet"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("2 of 4 runs failed"), "{}", stderr(&output));

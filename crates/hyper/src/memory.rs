@@ -105,7 +105,8 @@ impl EpisodicMemory {
 
     /// Whether it is whole, and of the same kind as another: what was read from a file need not be.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
-        let kind = |memory: &Self| (memory.capacity, memory.key_dim, memory.n_actions);
+        // The memory of a run that is made longer stays as large as it was.
+        let kind = |memory: &Self| (memory.key_dim, memory.n_actions);
         let len = self.values.len();
         let tiles = len.div_ceil(TILE).checked_mul(self.key_dim * TILE);
         kind(self) == kind(other)

@@ -42,14 +42,10 @@ settings! {
         pub preset: Preset = Preset::Default;
         /// The one number that determines everything random.
         pub seed: u64 = 0;
-<<<<<<< HEAD
         /// A policy file to start from, or the directory of a run whose best policy it is; empty to start from random weights. The networks'
         /// settings are the policy's where nothing else is said.
         pub init: String = String::new();
-        /// Environment steps in all; what is left of the last rollout is not played.
-=======
         /// Environment steps in all; only whole rollouts are played. Where their length is scheduled, the last may be shorter.
->>>>>>> h-config
         @ "n_e"
         pub steps: u64 = 100_000;
         /// Environments that are stepped together.
