@@ -17,8 +17,8 @@ fn interrupt(id: u32) {
 #[test]
 fn ctrl_c_stops_an_evaluation_at_once_and_the_run_ends_as_if_nothing_had_happened() {
     let place = Place::new();
-    // The first evaluation alone would take minutes.
-    let endless = ["--set", "eval_interval=1000", "--set", "eval_episodes=400000"];
+    // The first evaluation alone would take a long time.
+    let endless = ["--set", "eval_interval=1000", "--set", "eval_episodes=100000"];
     let mut all = vec!["train", "Pendulum-v1", "--steps", "2000", "--out", "run"];
     all.extend(endless);
     let mut child = place
