@@ -88,7 +88,10 @@ fn start_or_resume(place: &Place, name: &str, arguments: &[&str]) -> Child {
     match place.path(name).join("config.toml").exists() {
         true => all.extend(["--resume", name]),
         false => {
-            all.extend(["CartPole-v1", "--out", name]);
+            all.extend(["--out", name]);
+            if !arguments.iter().any(|argument| argument.starts_with("task=")) {
+                all.push("CartPole-v1");
+            }
             all.extend(arguments);
         }
     }

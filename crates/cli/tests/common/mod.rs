@@ -37,9 +37,12 @@ impl Place {
         Ended::of(command.current_dir(self.0.path()).output().expect("bash starts"))
     }
 
-    /// Trains in the directory `name`, which must work; more arguments may follow.
+    /// Trains in the directory `name`, on CartPole unless the arguments name another task, which must work.
     pub fn train(&self, name: &str, arguments: &[&str]) -> PathBuf {
-        let mut all = vec!["train", "CartPole-v1", "--quiet", "--out", name];
+        let mut all = vec!["train", "--quiet", "--out", name];
+        if !arguments.iter().any(|argument| argument.starts_with("task=")) {
+            all.push("CartPole-v1");
+        }
         all.extend(arguments);
         let ended = self.run(&all);
         assert_eq!(ended.code, Some(0), "{ended:?}");
