@@ -89,7 +89,9 @@ static INTERJECTED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Writes a line to standard error at once, whatever display is there.
 pub fn interject(line: &str) {
     let mut lines = lock(&INTERJECTED);
-    note(&format!("\r{line}"));
+    // At a terminal it takes the place of what Ctrl-C has left there.
+    let start = if std::io::stderr().is_terminal() { "\r" } else { "" };
+    note(&format!("{start}{line}"));
     lines.push(line.to_string());
 }
 
