@@ -89,13 +89,7 @@ fn start_or_resume(place: &Place, name: &str, arguments: &[&str]) -> Child {
         true => all.extend(["--resume", name]),
         false => {
             all.extend(["--out", name]);
-<<<<<<< HEAD
             all.extend(task_of(arguments));
-=======
-            if !arguments.iter().any(|argument| argument.starts_with("task=")) {
-                all.push("CartPole-v1");
-            }
->>>>>>> h-config
             all.extend(arguments);
         }
     }

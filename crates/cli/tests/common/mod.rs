@@ -37,19 +37,10 @@ impl Place {
         Ended::of(command.current_dir(self.0.path()).output().expect("bash starts"))
     }
 
-<<<<<<< HEAD
     /// Trains in the directory `name`, which must work, on CartPole-v1 or the task that the arguments begin with.
     pub fn train(&self, name: &str, arguments: &[&str]) -> PathBuf {
         let mut all = vec!["train", "--quiet", "--out", name];
         all.extend(task_of(arguments));
-=======
-    /// Trains in the directory `name`, on CartPole unless the arguments name another task, which must work.
-    pub fn train(&self, name: &str, arguments: &[&str]) -> PathBuf {
-        let mut all = vec!["train", "--quiet", "--out", name];
-        if !arguments.iter().any(|argument| argument.starts_with("task=")) {
-            all.push("CartPole-v1");
-        }
->>>>>>> h-config
         all.extend(arguments);
         let ended = self.run(&all);
         assert_eq!(ended.code, Some(0), "{ended:?}");
