@@ -8,7 +8,7 @@ use std::process::Command;
 use common::{Place, files};
 use epgt_train::Config;
 
-const RESULT_KEYS: [&str; 15] = [
+const RESULT_KEYS: [&str; 18] = [
     "task",
     "algo",
     "scheduler",
