@@ -430,16 +430,16 @@ impl Trainer {
         if !fits {
             return Err("the checkpoint was made with another number of environments".to_string());
         }
-        let names = saved.metrics.iter().map(|(name, _)| name);
-        if !names.eq(logs::metric_names(self).iter()) {
-            return Err("the checkpoint has other metrics than this run".to_string());
-        }
         self.policy.restore(saved.parameters.into_owned())?;
         self.hyper.restore(saved.hyper)?;
         self.envs
             .restore(&saved.environments)
             .map_err(|error| error.to_string())?;
         self.method.restore(saved.method)?;
+        let names = saved.metrics.iter().map(|(name, _)| name);
+        if !names.eq(logs::metric_names(self).iter()) {
+            return Err("the checkpoint has other metrics than this run".to_string());
+        }
         self.apply_hyper_action();
         self.normalizer = saved.normalizer.into_owned();
         if !self.envs.begins_anew() {

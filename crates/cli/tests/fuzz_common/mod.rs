@@ -137,7 +137,7 @@ impl Ended {
             other => return Some(format!("it ends with {other:?}")),
         }
         for text in [&self.stdout, &self.stderr] {
-            if text.contains(|character: char| character.is_control() && character != '\n') {
+            if text.contains(|character: char| character.is_control() && !matches!(character, '\n' | '\t')) {
                 return Some("it prints control characters".to_string());
             }
         }
