@@ -359,7 +359,7 @@ impl Report {
         }
         self.page
             .heading("Machine and version")
-            .paragraph(&settings::colophon());
+            .paragraph(&settings::colophon(&collection.tasks));
         if let Some(table) = settings::costs(&collection.tasks) {
             self.page.note(
                 "Mean cost of a run. Memory is the peak of the process that made it: of other runs too, where it made several.",

@@ -6,6 +6,7 @@ use epgt_hyper::{Axis, Grid};
 use epgt_report::statistics::mean;
 use epgt_report::text::shortened;
 use epgt_report::text_table::TextTable;
+use epgt_train::{Marker, version};
 
 use super::groups::Task;
 use super::runs::Run;
@@ -107,15 +108,44 @@ pub fn costs(tasks: &[Task]) -> Option<TextTable> {
     any.then_some(table)
 }
 
-/// The program and the machine that wrote the report.
-pub fn colophon() -> String {
+/// The program and the machine that wrote the report, and those that made the runs. Nothing of it changes when the report is written
+/// again.
+pub fn colophon(tasks: &[Task]) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let core = if cores == 1 { "core" } else { "cores" };
     format!(
-        "Written by epgt {} on {} ({cores} {core}, {} {}). The runs do not record the machine that they were made on.",
-        env!("CARGO_PKG_VERSION"),
+        "Written by epgt {} on {} ({cores} {core}, {} {}). {}",
+        version::description(),
         cpu_model(),
         std::env::consts::OS,
-        std::env::consts::ARCH
+        std::env::consts::ARCH,
+        makers(tasks)
     )
+}
+
+/// One sentence on who made the runs, from what each of them keeps.
+fn makers(tasks: &[Task]) -> String {
+    let runs = tasks.iter().flat_map(|task| &task.groups).flat_map(|group| &group.runs);
+    let (mut made, mut dates, mut silent) = (BTreeSet::new(), BTreeSet::new(), 0);
+    for run in runs {
+        match Marker::read(&run.directory) {
+            Ok(Some(marker)) => {
+                for process in marker.history {
+                    let commit = process.commit.map_or(String::new(), |commit| format!(" ({commit})"));
+                    made.insert(format!("epgt {}{commit} on {}", process.version, process.host));
+                    dates.insert(process.date);
+                }
+            }
+            _ => silent += 1,
+        }
+    }
+    let mut text = String::new();
+    if let (Some(first), Some(last)) = (dates.first(), dates.last()) {
+        let made: Vec<String> = made.into_iter().collect();
+        text = format!("The runs were made by {}, from {first} to {last}.", made.join(", "));
+    }
+    if silent > 0 {
+        text.push_str(&format!(" {silent} runs of earlier versions do not say who made them."));
+    }
+    text
 }
