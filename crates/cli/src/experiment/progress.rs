@@ -143,7 +143,8 @@ impl<'a> Progress<'a> {
     /// Removes the live table: what follows says it all.
     pub fn close(&mut self) {
         if self.mode == Mode::Live && self.lines > 0 {
-            self.write(&format!("\x1b[{}A\r\x1b[J", self.lines));
+            let below = output::take_interjected().len();
+            self.write(&format!("\x1b[{}A\r\x1b[J", self.lines + below));
             self.lines = 0;
         }
     }
@@ -155,11 +156,12 @@ impl<'a> Progress<'a> {
         self.drawn = Some(Instant::now());
         let (columns, rows) = terminal_size();
         let lines = self.table(columns - 1, rows - 1);
-        let mut text = match self.lines {
+        let interjected = output::take_interjected();
+        let mut text = match self.lines + interjected.len() {
             0 => "\r".to_string(),
             lines => format!("\x1b[{lines}A\r"),
         };
-        for line in &lines {
+        for line in interjected.iter().chain(&lines) {
             text.push_str(line);
             text.push_str("\x1b[K\n");
         }
