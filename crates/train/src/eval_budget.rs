@@ -23,10 +23,11 @@ impl EvalBudget {
         if run.eval_interval.is_some() {
             return run.eval_episodes;
         }
-        let known = counters.mean_length().unwrap_or(0.0).max(self.length);
-        // Where no episode has ended yet, each has lasted from the beginning.
-        let so_far = counters.steps as f64 / run.n_envs as f64;
-        let length = if known > 0.0 { known } else { so_far };
+        let length = counters.mean_length().unwrap_or(0.0).max(self.length);
+        if length == 0.0 {
+            // No episode has ended yet, so nobody knows what one would cost.
+            return usize::from(is_last);
+        }
         let length = length.clamp(1.0, run.eval_max_steps.max(1) as f64);
         let (whole, spent) = (length * run.eval_episodes as f64, self.spent as f64);
         if is_last {
@@ -90,6 +91,11 @@ mod tests {
     fn a_short_run_of_long_episodes_ends_with_as_many_as_its_share_allows_and_at_least_one() {
         assert_eq!(evaluations(8192, 500), [0, 0, 0, 0, 0, 0, 0, 0, 0, 4]);
         assert_eq!(evaluations(4096, 3000), [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn a_run_in_which_no_episode_has_ended_ends_with_one() {
+        assert_eq!(evaluations(4096, 0), [0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
     }
 
     #[test]
