@@ -84,6 +84,9 @@ fn seeds_are_resumed_as_a_whole_whatever_is_missing() {
         );
     }
     assert_eq!(parted["mean_return"], whole["mean_return"]);
+    std::fs::remove_dir_all(place.path("parted/seed-5")).expect("it can be removed");
+    let refused = place.run(&["train", "--resume", "parted", "--steps", "1"]);
+    refused.is_refused_with(&["steps = 1 is less than one rollout"]);
     let longer = place.run(&["train", "--resume", "parted", "--steps", "6000", "--json"]);
     let longer = json(&longer.stdout);
     assert_eq!(longer["runs"][0]["steps"], 6000);

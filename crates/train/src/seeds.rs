@@ -24,8 +24,9 @@ impl SeedRun {
         match Marker::read(&self.directory)? {
             Some(_) => Training::resume(&self.directory, with),
             None => {
-                let mut config = self.config.clone();
-                config.run.steps = with.steps.unwrap_or(config.run.steps);
+                let mut said = Config::read_toml(&self.config.to_toml())?;
+                said.extend(with.steps.map(|steps| Assignment::new("steps", steps)));
+                let mut config = Config::build(&said)?;
                 config.run.device = with.device.unwrap_or(config.run.device);
                 Training::create(config, &self.directory, false)
             }
