@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use epgt_report::aggregate::normalised;
 use epgt_report::chart::{png, svg};
-use epgt_report::page::Page;
+use epgt_report::page::{GENERATOR, Page};
 use epgt_report::statistics::LEAST_SCORES;
 use epgt_report::text_table::TextTable;
 use epgt_train::artifact::write_atomically;
@@ -88,6 +88,8 @@ pub fn write(
         Some(path) => path.to_path_buf(),
         None => directories[0].join("report.html"),
     };
+    let folder = page.parent().unwrap_or(Path::new("")).join("report");
+    refuse_foreign(&page, &folder)?;
     let mut report = Report {
         page: Page::new(title.unwrap_or("What the runs have come to")),
         figures: Vec::new(),
@@ -104,9 +106,10 @@ pub fn write(
     }
     report.settings(&collection);
 
-    let folder = page.parent().unwrap_or(Path::new("")).join("report");
-    fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {}", folder.display(), reason(&error)))?;
     let save = |path: &Path, bytes: &[u8]| write_atomically(path, bytes).map_err(|error| error.to_string());
+    // The page first: where it lies, the folder beside it is the program's own.
+    save(&page, report.page.finish().as_bytes())?;
+    fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {}", folder.display(), reason(&error)))?;
     for figure in &report.figures {
         save(
             &folder.join(format!("{}.svg", figure.name)),
@@ -121,7 +124,6 @@ pub fn write(
         save(&folder.join(format!("{name}.csv")), table.csv().as_bytes())?;
         save(&folder.join(format!("{name}.md")), table.markdown().as_bytes())?;
     }
-    save(&page, report.page.finish().as_bytes())?;
     Ok(Written {
         page,
         folder,
@@ -130,6 +132,24 @@ pub fn write(
         tables: report.tables.len(),
         left_out: broken.into_iter().chain(collection.twice).collect(),
     })
+}
+
+/// Refuses to write over a page that this program did not make, or into a folder without such a page that is not empty.
+fn refuse_foreign(page: &Path, folder: &Path) -> Result<(), String> {
+    let foreign = |path: &Path| {
+        let place = path.display();
+        Err(format!(
+            "{place} was not made by this program; choose another place with --out"
+        ))
+    };
+    match fs::read(page) {
+        Ok(bytes) if !String::from_utf8_lossy(&bytes).contains(GENERATOR) => foreign(page),
+        Ok(_) => Ok(()),
+        Err(_) => match fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some()) {
+            true => foreign(folder),
+            false => Ok(()),
+        },
+    }
 }
 
 /// Bytes of a file's name without its ending; most file systems take 255.

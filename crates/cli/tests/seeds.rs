@@ -141,6 +141,32 @@ fn a_quiet_run_says_where_it_is_and_json_too() {
 }
 
 #[test]
+fn reports_and_tables_are_not_written_over_somebody_elses() {
+    let place = Place::new();
+    place.train("runs/one", &["--steps", "2000"]);
+    place.write("runs/report.html", "<p>years of work</p>");
+    place
+        .run(&["report", "runs"])
+        .is_refused_with(&["runs/report.html was not made by this program", "--out"]);
+    std::fs::remove_file(place.path("runs/report.html")).expect("a file");
+    std::fs::create_dir(place.path("runs/report")).expect("a directory");
+    place.write("runs/report/thesis.svg", "years of work");
+    place
+        .run(&["report", "runs"])
+        .is_refused_with(&["runs/report was not made by this program"]);
+    std::fs::remove_dir_all(place.path("runs/report")).expect("a directory");
+    for _ in 0..2 {
+        assert_eq!(place.run(&["report", "runs"]).code, Some(0));
+    }
+    std::fs::create_dir_all(place.path("tables")).expect("a directory");
+    place.write("tables/results.csv", "years,of,work");
+    let all = ["experiment", "run", "cartpole", "--scale", "0.01", "--out", "tables"];
+    place
+        .run(&all)
+        .is_refused_with(&["tables/results.csv was not made by this program"]);
+}
+
+#[test]
 fn somebody_elses_directory_is_refused_and_left_as_it_was() {
     let place = Place::new();
     std::fs::create_dir_all(place.path("mine/members")).expect("a directory");

@@ -9,6 +9,9 @@ use crate::chart::{Drawing, svg};
 use crate::text::html;
 use crate::text_table::TextTable;
 
+/// The line by which a page is known to be one of this program's.
+pub const GENERATOR: &str = "<meta name=\"generator\" content=\"epgt\">";
+
 /// A page that is being written.
 ///
 /// ```
@@ -116,7 +119,7 @@ impl Page {
         let links: Vec<String> = self.contents.iter().map(link).collect();
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+             {GENERATOR}\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
              <link rel=\"icon\" href=\"data:,\">\n\
              <style>\n{}{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n<nav>{}</nav>\n{}</main>\n</body>\n</html>\n",
             svg::colours(),

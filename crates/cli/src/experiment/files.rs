@@ -37,10 +37,28 @@ const COLUMNS: [&str; 17] = [
     "process_peak_mb",
 ];
 
+/// Refuses to write over tables of the same names that this program did not make.
+pub fn refuse_foreign(out: &Path) -> Result<(), String> {
+    for (name, sign) in [
+        ("results.csv", "task,method,seed,scale,"),
+        ("results.md", "\nMade by epgt "),
+        ("costs.md", "# What the runs of "),
+    ] {
+        let path = out.join(name);
+        let is_foreign = std::fs::read(&path).is_ok_and(|bytes| !String::from_utf8_lossy(&bytes).contains(sign));
+        if is_foreign {
+            let place = path.display();
+            return Err(format!("{place} was not made by this program; choose another --out"));
+        }
+    }
+    Ok(())
+}
+
 /// Writes `results.csv`, one row per run; `results.md`, the tables and the file that produced them; and `costs.md`, which is
 /// apart because it is the only one that no two machines agree about.
 pub fn write(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String], out: &Path) -> Result<(), String> {
     let told = |error: ArtifactError| error.to_string();
+    refuse_foreign(out)?;
     std::fs::create_dir_all(out).map_err(|error| format!("cannot use {}: {error}", out.display()))?;
     // Written aside and renamed, so that a reader never sees half of it.
     let unfinished = out.join(".results.csv.tmp");

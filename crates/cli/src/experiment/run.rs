@@ -15,7 +15,7 @@ use super::filter::Filter;
 use super::plan::Plan;
 use super::progress::Progress;
 use super::rows::Row;
-use super::{cells, open, report};
+use super::{cells, files, open, report};
 use crate::args::RunArgs;
 use crate::parallel::lock;
 use crate::{Done, output, parallel};
@@ -34,6 +34,7 @@ pub fn run(args: &RunArgs) -> Result<Done, String> {
         Some(text) => Filter::parse(text, &plan)?,
         None => Filter::default(),
     };
+    files::refuse_foreign(&out)?;
     let all = plan.cells(&out);
     let meant: Vec<&Cell> = all.iter().filter(|cell| filter.takes(cell)).collect();
     if let Some(sentence) = meant.iter().find_map(|cell| cell.refused.clone()) {
