@@ -8,7 +8,7 @@
 use crate::far::Place;
 use crate::squash::Squash;
 use crate::trunk::{Network, Trunk};
-use crate::{ActionDistribution, PolicySettings};
+use crate::{ActionDistribution, PgError, PolicySettings};
 use epgt_envs::{RowShape, Rows, Space};
 use epgt_nn::{Activation, Cnn, Kfac, Linear, Mlp, Parameters, TensorId};
 use epgt_rng::Pcg64;
@@ -286,21 +286,21 @@ impl ActorCritic {
     }
 
     /// Takes over saved parameters, or says why they are not of this network.
-    pub fn restore(&mut self, saved: Parameters) -> Result<(), String> {
+    pub fn restore(&mut self, saved: Parameters) -> Result<(), PgError> {
         for (own, other) in self.params.shapes().iter().zip(saved.shapes()) {
             if own != other {
-                return Err(format!(
+                return Err(PgError::OtherNetworks(format!(
                     "the saved policy has {} of {}x{} where {} of {}x{} is wanted; use the settings it was trained with",
                     other.name, other.rows, other.cols, own.name, own.rows, own.cols
-                ));
+                )));
             }
         }
         if saved.len() != self.params.len() || saved.shapes().len() != self.params.shapes().len() {
-            return Err(format!(
+            return Err(PgError::OtherNetworks(format!(
                 "the saved policy has {} parameters where {} are wanted; use the settings it was trained with",
                 saved.len(),
                 self.params.len()
-            ));
+            )));
         }
         self.params = saved;
         self.send();

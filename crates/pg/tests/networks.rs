@@ -3,7 +3,7 @@
 
 use epgt_envs::{Normalizer, Space, StepRow, VecEnv};
 use epgt_pg::{
-    A2cSettings, ActorCritic, HiddenActivation, Method, MethodSettings, Phase, PolicySettings, Rollout, collect,
+    A2cSettings, ActorCritic, HiddenActivation, MethodSettings, Phase, PolicySettings, Rollout, collect,
 };
 use epgt_rng::Pcg64;
 use epgt_settings::Settings;
@@ -189,7 +189,7 @@ fn a_separate_policy_refuses_shared_parameters_by_name() {
     let (shared, _) = agent(&settings(true));
     let error = separate.restore(shared.params).unwrap_err();
     assert!(
-        error.contains("trunk.0.weight of 32x4 where policy.0.weight of 32x4"),
+        error.to_string().contains("trunk.0.weight of 32x4 where policy.0.weight of 32x4"),
         "{error}"
     );
 }
@@ -230,13 +230,13 @@ fn a_policy_that_shares_layers_with_its_value_learns_too() {
         activation: HiddenActivation::Elu,
         ..Default::default()
     };
-    let settings = MethodSettings::A2c(A2cSettings {
+    let settings = Box::new(A2cSettings {
         learning_rate: 2e-3,
         n_steps: 8,
         ..Default::default()
     });
     let (mut envs, mut normalizer, mut agent, mut rollout) = setup("CartPole-v1", 8, &policy, 8);
-    let mut method = Method::new(&settings, &agent, 1);
+    let mut method = settings.method(&agent, 1);
     let mut rng = Pcg64::from_seed(2);
     let mut returns = Vec::new();
     for _ in 0..60_000 / rollout.batch_size() {

@@ -30,9 +30,9 @@ pub(crate) fn open(
 fn unfit(config: &Config, image: Option<[usize; 3]>) -> Option<&'static str> {
     if image.is_none() {
         Some("only policies that look at images are large enough for a GPU to pay")
-    } else if config.run.scheduler.is_rule() {
+    } else if config.scheduler.is_rule() {
         Some("hoof and meta-gradient look into the update itself, on the CPU")
-    } else if config.run.scheduler.is_population() {
+    } else if config.scheduler.population().is_some() {
         Some("the members of a population train side by side on the CPU's cores")
     } else if config.policy.image_hidden.len() != 1 {
         Some("the GPU's network has exactly one dense layer (policy.image_hidden)")
@@ -44,7 +44,6 @@ fn unfit(config: &Config, image: Option<[usize; 3]>) -> Option<&'static str> {
 #[cfg(feature = "cuda")]
 mod gpu {
     use epgt_cuda::{ConvShape, Gpu, NetShape};
-    use epgt_pg::MethodSettings;
 
     use super::*;
 
@@ -65,7 +64,7 @@ mod gpu {
             rest: policy.log_std().len(),
         };
         let mut gpu = Gpu::open(shape, config.run.tf32)?;
-        if matches!(config.method, MethodSettings::Acktr(_)) {
+        if config.method.name() == "acktr" {
             gpu.start_kfac()?;
         }
         Ok(Box::new(gpu))

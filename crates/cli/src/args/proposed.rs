@@ -5,10 +5,8 @@ use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
-use epgt_hyper::Scheduler;
-use epgt_pg::Algorithm;
 use epgt_settings::Value;
-use epgt_train::{Device, Preset};
+use epgt_train::{Device, Preset, Registry};
 
 /// A text for which these are proposed.
 #[derive(Clone)]
@@ -31,11 +29,11 @@ pub fn task() -> Proposed {
 }
 
 pub fn algorithm() -> Proposed {
-    Proposed(Algorithm::CHOICES.to_vec())
+    Proposed(Registry::builtin().method_names())
 }
 
 pub fn scheduler() -> Proposed {
-    Proposed(Scheduler::CHOICES.to_vec())
+    Proposed(Registry::builtin().scheduler_names())
 }
 
 pub fn preset() -> Proposed {

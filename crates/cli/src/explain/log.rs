@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use epgt_hyper::{Choice, Decision, Hold, HyperSpace, Neighbour, Scheduler};
+use epgt_hyper::{Choice, Decision, Hold, HyperSpace, Neighbour};
 use epgt_train::artifact::ArtifactError;
 use epgt_train::table::{CsvTable, read_csv};
 use epgt_train::{CONFIG, Config};
@@ -48,7 +48,7 @@ impl RunLog {
             .map_err(|error| format!("{}: {error}", path.display()))?;
         let (space, _) = config.hyper_space()?;
         let options = groups(&config, &space).iter().sum();
-        config.hyper.action_values = config.run.scheduler.action_values(config.hyper.action_values);
+        config.hyper.action_values = config.scheduler.of_agent().action_values(config.hyper.action_values);
         let path = directory.join(DECISIONS);
         let table = read_csv(&path).map_err(|error| error.to_string())?;
         let decisions =
@@ -84,10 +84,10 @@ impl RunLog {
             return next.update;
         }
         let start = self.decisions[position].update;
-        if self.config.run.scheduler == Scheduler::Fixed {
+        if self.config.scheduler.is_fixed() {
             return self.updates.max(start + 1);
         }
-        if self.config.run.scheduler.is_rule() {
+        if self.config.scheduler.is_rule() {
             return start + 1;
         }
         // The log ends with a whole update phase; the agent decides anew at the start of the next.
@@ -128,7 +128,7 @@ fn run_below(directory: &Path) -> Option<PathBuf> {
 
 /// Numbers of options that are valued apart: all joint hyper-actions, or the values of each hyperparameter.
 pub fn groups(config: &Config, space: &HyperSpace) -> Vec<usize> {
-    config.run.scheduler.groups(config.hyper.action_values, space)
+    config.scheduler.of_agent().groups(config.hyper.action_values, space)
 }
 
 /// The rows of `decisions.csv`; `options` is how many Q values a row may have; the error says what is wrong and where.
