@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use epgt_nn::{Parameters, Remote, TensorShape};
+use epgt_nn::{Parameters, RemoteState, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -32,8 +32,8 @@ pub struct TrainingContext<'a> {
     /// The networks' weights and the gradients of the last update, as named tensors. Where `remote` is given they are those of
     /// some time ago, and only their names and sizes are looked at.
     pub parameters: &'a Parameters,
-    /// The other processor that the networks are on, where they are on one.
-    pub remote: Option<&'a dyn Remote>,
+    /// The hyper-state on the other processor that the networks are on, where they are on one.
+    pub remote: Option<&'a dyn RemoteState>,
 }
 
 /// Schedules hyperparameters. The trainer calls [`choose`](Self::choose) before every policy update and

@@ -323,22 +323,35 @@ impl Method {
         }
     }
 
-    /// Takes the optimiser's state over from the processor that the networks are on.
-    pub fn fetch(&mut self, remote: &dyn Remote) {
+    /// Reads the optimiser's state from the processor that the networks are on.
+    pub fn fetch(&mut self, remote: &mut dyn Remote) {
         match self {
-            Self::A2c(a2c, _) => a2c.optimiser.fetch(remote),
-            Self::Ppo(ppo) => ppo.optimiser.fetch(remote),
-            Self::Acktr(acktr, _) => acktr.kfac.fetch(remote),
+            Self::A2c(a2c, _) => a2c.optimiser.fetch(remote.optimiser()),
+            Self::Ppo(ppo) => ppo.optimiser.fetch(remote.optimiser()),
+            Self::Acktr(acktr, _) => {
+                if let Some(part) = remote.kfac() {
+                    acktr.kfac.fetch(part);
+                }
+            }
         }
     }
 
-    /// Gives the optimiser's state to the processor that the networks are on.
-    pub fn send(&mut self, remote: &mut dyn Remote) {
+    /// Writes the optimiser's state to the processor that the networks are on, or says what that processor lacks.
+    pub fn send(&mut self, remote: &mut dyn Remote) -> Result<(), String> {
         match self {
-            Self::A2c(a2c, _) => a2c.optimiser.send(remote),
-            Self::Ppo(ppo) => ppo.optimiser.send(remote),
-            Self::Acktr(acktr, _) => acktr.kfac.send(remote),
+            Self::A2c(a2c, _) => a2c.optimiser.send(remote.optimiser()),
+            Self::Ppo(ppo) => ppo.optimiser.send(remote.optimiser()),
+            Self::Acktr(acktr, _) => match remote.kfac() {
+                Some(part) => acktr.kfac.send(part),
+                None => {
+                    return Err(format!(
+                        "acktr needs K-FAC, which {} has not; use --device cpu",
+                        remote.name()
+                    ));
+                }
+            },
         }
+        Ok(())
     }
 
     /// Takes over what the optimiser of another agent with the same networks has gathered. The generator stays its own, and so

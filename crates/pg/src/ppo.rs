@@ -317,7 +317,7 @@ impl Ppo {
         }
         let rows = &self.order[phase.position..];
         let rows = &rows[..settings.batch_size.min(rows.len())];
-        self.minibatch.gather(rollout, rows, !agent.is_far());
+        self.minibatch.gather(rollout, rows, !agent.is_remote());
         phase.position += rows.len();
 
         if !self.descend(agent, phase.steps)? {

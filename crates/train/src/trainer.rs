@@ -178,7 +178,6 @@ impl Trainer {
         let (observation, action) = (RowShape::from(envs.observation_space()), envs.action_space().clone());
         let mut init = Pcg64::for_purpose(run.seed, "initialisation", 0);
         let policy = ActorCritic::new(&config.policy, observation, &action, &mut init);
-        let remote = device::open(config, observation, &policy)?;
         let gamma = config.method.gamma();
         let normalizes = (run.normalize_observations, run.normalize_rewards && !run.sign_rewards);
         let mut normalizer = Normalizer::new(observation.numbers(), run.n_envs, normalizes.0, normalizes.1, gamma);
@@ -191,6 +190,7 @@ impl Trainer {
             decides_once_per_rollout: config.schedules_rollouts(),
         };
         let mut method = Method::new(&config.method, &policy, run.seed);
+        let remote = device::open(config, observation, &policy, &mut method)?;
         if let Some((settings, tuned)) = config.rule()? {
             method.follow(Rule::new(&settings, &config.method, &tuned, run.seed)?);
         }
@@ -221,7 +221,7 @@ impl Trainer {
         };
         trainer.apply_hyper_action();
         if let Some(remote) = remote {
-            trainer.move_to(remote);
+            trainer.move_to(remote)?;
         }
         Ok(trainer)
     }
@@ -316,15 +316,19 @@ impl Trainer {
         let remaining = 1.0 - self.counters.steps as f64 / self.steps as f64;
         self.method.set_remaining(remaining);
         loop {
-            let from_afar = self.hyper.looks_from_afar();
-            if !from_afar {
+            let reads_remote = self.reads_remote_state();
+            if !reads_remote {
                 self.policy.fetch();
             }
             let context = TrainingContext {
                 update: self.counters.updates,
                 progress: self.progress(),
                 parameters: &self.policy.params,
-                remote: self.policy.remote().filter(|_| from_afar),
+                remote: self
+                    .policy
+                    .remote()
+                    .filter(|_| reads_remote)
+                    .and_then(|remote| remote.state()),
             };
             self.hyper.choose(&context);
             self.apply_hyper_action();
@@ -448,7 +452,6 @@ impl Trainer {
         self.rng = saved.rng;
         self.counters = saved.counters.into_owned();
         self.restored_metrics = Some(saved.metrics);
-        self.send();
-        Ok(())
+        self.send()
     }
 }
