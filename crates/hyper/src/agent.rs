@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use epgt_nn::{Remote, TensorShape};
+use epgt_nn::{RemoteState, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -173,7 +173,7 @@ impl HyperAgent {
 
     /// [`choose`](Self::choose) where the networks are on another processor, which computes the hyper-state; the moment's weights and
     /// gradients may be old then.
-    pub fn choose_remote(&mut self, moment: &Moment<'_>, remote: &dyn Remote) -> &[f64] {
+    pub fn choose_remote(&mut self, moment: &Moment<'_>, remote: &dyn RemoteState) -> &[f64] {
         self.choose_seeing(&Seen {
             moment: *moment,
             remote: Some(remote),
@@ -320,21 +320,21 @@ impl HyperAgent {
         Ok(())
     }
 
-    /// Whether it can look at networks where they are. If not, they must be brought here before every choice: a trained encoder
-    /// learns from whole weights and gradients.
-    pub fn looks_from_afar(&self) -> bool {
-        self.mind.encoder().is_none_or(Encoder::looks_from_afar)
+    /// Whether it can read the hyper-state where the networks are. If not, weights and gradients must be fetched before
+    /// every choice: a trained encoder learns from all of them.
+    pub fn reads_remote_state(&self) -> bool {
+        self.mind.encoder().is_none_or(Encoder::reads_remote_state)
     }
 
-    /// Gives what it looks through to the processor that the networks are on.
-    pub fn send(&self, remote: &mut dyn Remote) {
+    /// Writes the projections, the encoder and the older gradients to the processor that the networks are on.
+    pub fn send(&self, remote: &mut dyn RemoteState) {
         if let Some(encoder) = self.mind.encoder() {
             encoder.send(remote);
         }
     }
 
-    /// Takes over what it keeps there, for a checkpoint.
-    pub fn fetch(&mut self, remote: &dyn Remote) {
+    /// Reads the older gradients from the processor that the networks are on, for a checkpoint.
+    pub fn fetch(&mut self, remote: &dyn RemoteState) {
         if let Some(encoder) = self.mind.encoder_mut() {
             encoder.fetch(remote);
         }

@@ -14,7 +14,7 @@ mod training;
 
 use std::borrow::Cow;
 
-use epgt_nn::{Activation, FactoredAdam, Kept, Mlp, Parameters, Projections, Remote, TanhLayer, TensorShape};
+use epgt_nn::{Activation, FactoredAdam, Mlp, Parameters, Projections, RemoteState, TanhLayer, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -205,14 +205,15 @@ impl Encoder {
         watch.lap(&mut self.costs.projecting);
     }
 
-    /// Whether it can look at networks where they are: a trained one keeps whole hyper-states here.
-    pub fn looks_from_afar(&self) -> bool {
+    /// Whether it can read the hyper-state where the networks are: a trained encoder keeps whole hyper-states on this
+    /// processor.
+    pub fn reads_remote_state(&self) -> bool {
         self.kind != EncoderKind::Vae
     }
 
-    /// Gives its projections, its network and the gradients that it has kept to the processor that the networks are on.
-    pub fn send(&self, remote: &mut dyn Remote) {
-        let Some(phi) = self.phi.as_ref().filter(|_| self.looks_from_afar()) else {
+    /// Writes the projections, the network and the older gradients to the processor that the networks are on.
+    pub fn send(&self, remote: &mut dyn RemoteState) {
+        let Some(phi) = self.phi.as_ref().filter(|_| self.reads_remote_state()) else {
             return;
         };
         let layers: Vec<TanhLayer<'_>> = phi
@@ -223,31 +224,28 @@ impl Encoder {
                 bias: self.parameters.value(layer.bias()),
             })
             .collect();
-        remote.set_encoder(&layers);
         let projection = &self.projection;
         let matrices: Vec<f32> = projection
             .matrices()
             .iter()
             .flat_map(|&matrix| self.parameters.value(matrix).iter().copied())
             .collect();
-        remote.set_projections(Projections {
+        let projections = Projections {
             tensors: &projection.tensors(),
             sources: projection.order() + 1,
             dim: self.settings.state_dim,
             matrices: &matrices,
-        });
-        for (i, older) in self.state.older.iter().enumerate() {
-            remote.write(Kept::Older(i), older);
-        }
+        };
+        remote.set(projections, &layers, &self.state.older);
     }
 
-    /// Takes over the gradients that were kept there.
-    pub fn fetch(&mut self, remote: &dyn Remote) {
-        if self.phi.is_none() || !self.looks_from_afar() {
+    /// Reads the older gradients from the processor that the networks are on.
+    pub fn fetch(&mut self, remote: &dyn RemoteState) {
+        if self.phi.is_none() || !self.reads_remote_state() {
             return;
         }
         for (i, older) in self.state.older.iter_mut().enumerate() {
-            remote.read(Kept::Older(i), older);
+            remote.read_older(i, older);
         }
     }
 

@@ -1,6 +1,6 @@
 //! A moment of training: what a hyper-agent is shown before an update.
 
-use epgt_nn::Remote;
+use epgt_nn::RemoteState;
 
 /// What is known of training before an update. Nothing is copied unless a mind asks.
 ///
@@ -31,7 +31,7 @@ pub struct Seen<'a> {
     /// The moment. Where `remote` is given, its weights and gradients are those of some time ago.
     pub moment: Moment<'a>,
     /// What computes the hyper-state where the networks are, if they are on another processor.
-    pub remote: Option<&'a dyn Remote>,
+    pub remote: Option<&'a dyn RemoteState>,
 }
 
 impl Seen<'_> {

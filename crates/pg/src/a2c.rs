@@ -255,12 +255,13 @@ impl Method for A2c {
         Ok(())
     }
 
-    fn fetch(&mut self, remote: &dyn Remote) {
-        self.optimiser.fetch(remote);
+    fn fetch(&mut self, remote: &mut dyn Remote) {
+        self.optimiser.fetch(remote.optimiser());
     }
 
-    fn send(&mut self, remote: &mut dyn Remote) {
-        self.optimiser.send(remote);
+    fn send(&mut self, remote: &mut dyn Remote) -> Result<(), PgError> {
+        self.optimiser.send(remote.optimiser());
+        Ok(())
     }
 }
 

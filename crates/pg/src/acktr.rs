@@ -342,12 +342,18 @@ impl Method for Acktr {
         Ok(())
     }
 
-    fn fetch(&mut self, remote: &dyn Remote) {
-        self.kfac.fetch(remote);
+    fn fetch(&mut self, remote: &mut dyn Remote) {
+        if let Some(part) = remote.kfac() {
+            self.kfac.fetch(part);
+        }
     }
 
-    fn send(&mut self, remote: &mut dyn Remote) {
-        self.kfac.send(remote);
+    fn send(&mut self, remote: &mut dyn Remote) -> Result<(), PgError> {
+        match remote.kfac() {
+            Some(part) => self.kfac.send(part),
+            None => return Err(PgError::NoKfac(remote.name())),
+        }
+        Ok(())
     }
 }
 

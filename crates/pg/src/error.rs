@@ -71,6 +71,8 @@ pub enum PgError {
     },
     /// The meta-gradient needs advantages as they are.
     NormalizedAdvantages,
+    /// The processor that the networks are on has no K-FAC.
+    NoKfac(String),
     /// The checkpoint was made with another method.
     OtherMethod,
     /// The checkpoint was made with another scheduler.
@@ -137,6 +139,9 @@ impl fmt::Display for PgError {
             Self::NormalizedAdvantages => f.write_str(
                 "the scheduler meta-gradient needs advantages as they are: set a2c.normalize_advantage = false",
             ),
+            Self::NoKfac(processor) => {
+                write!(f, "acktr needs K-FAC, which {processor} has not; use --device cpu")
+            }
             Self::OtherMethod => f.write_str("the checkpoint was made with another method"),
             Self::OtherScheduler => f.write_str("the checkpoint was made with another scheduler"),
             Self::OtherHyperparameters => f.write_str("the checkpoint schedules other hyperparameters"),

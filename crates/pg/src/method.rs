@@ -150,11 +150,13 @@ pub trait Method: Send {
     /// and so do the settings, which are given to the optimiser at every update.
     fn adopt(&mut self, other: SavedMethod<'_>) -> Result<(), PgError>;
 
-    /// Takes the optimiser's state over from the processor that the networks are on.
-    fn fetch(&mut self, _remote: &dyn Remote) {}
+    /// Reads the optimiser's state from the processor that the networks are on.
+    fn fetch(&mut self, _remote: &mut dyn Remote) {}
 
-    /// Gives the optimiser's state to the processor that the networks are on.
-    fn send(&mut self, _remote: &mut dyn Remote) {}
+    /// Writes the optimiser's state to the processor that the networks are on, or says what that processor lacks.
+    fn send(&mut self, _remote: &mut dyn Remote) -> Result<(), PgError> {
+        Ok(())
+    }
 }
 
 /// A method's part of a checkpoint; it borrows while saving. The order of the variants is part of the format.

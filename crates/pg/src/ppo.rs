@@ -418,7 +418,7 @@ impl Method for Ppo {
         }
         let rows = &self.order[phase.position..];
         let rows = &rows[..settings.batch_size.min(rows.len())];
-        self.minibatch.gather(rollout, rows, !agent.is_far());
+        self.minibatch.gather(rollout, rows, !agent.is_remote());
         phase.position += rows.len();
 
         if !self.descend(agent, phase.steps)? {
@@ -467,11 +467,12 @@ impl Method for Ppo {
         Ok(())
     }
 
-    fn fetch(&mut self, remote: &dyn Remote) {
-        self.optimiser.fetch(remote);
+    fn fetch(&mut self, remote: &mut dyn Remote) {
+        self.optimiser.fetch(remote.optimiser());
     }
 
-    fn send(&mut self, remote: &mut dyn Remote) {
-        self.optimiser.send(remote);
+    fn send(&mut self, remote: &mut dyn Remote) -> Result<(), PgError> {
+        self.optimiser.send(remote.optimiser());
+        Ok(())
     }
 }

@@ -161,7 +161,7 @@ impl Workspace {
         }
         self.policy_gradient.resize(batch * agent.distribution.outputs(), 0.0);
         self.log_std_gradient.resize(agent.distribution.log_std_size(), 0.0);
-        agent.look_again(observations, rows);
+        agent.forward_cached(observations, rows);
         agent.distribution.evaluate(
             agent.policy_output(),
             agent.log_std(),
@@ -171,12 +171,12 @@ impl Workspace {
         );
     }
 
-    /// Pushes the three gradients back into the agent's, or names the first tensor whose gradient is not finite. Where the networks
-    /// are elsewhere, [`clip`] looks at that.
+    /// Pushes the three gradients back into the agent's, or names the first tensor whose gradient is not finite. Where
+    /// the networks are on another processor, [`clip`] checks that.
     pub fn backward(&mut self, agent: &mut ActorCritic, actions: &[f32]) -> Result<(), NotFinite> {
         self.backward_to_outputs(agent, actions);
         agent.backward(&self.policy_gradient, &self.log_std_gradient, &self.value_gradient);
-        match agent.is_far() {
+        match agent.is_remote() {
             true => Ok(()),
             false => finite_gradient(agent),
         }
@@ -189,19 +189,17 @@ impl Workspace {
         actions: &[f32],
         kfac: &mut Kfac,
     ) -> Result<(), NotFinite> {
-        if !agent.is_far() {
+        if !agent.is_remote() {
             self.backward(agent, actions)?;
             agent.show_to(kfac);
             return Ok(());
         }
         self.backward_to_outputs(agent, actions);
-        if let Some(remote) = agent.remote_mut() {
-            kfac.observe_there(
-                remote,
-                &[&self.policy_gradient, &self.value_gradient],
-                &self.log_std_gradient,
-            );
-        }
+        kfac.observe_remote(
+            agent.remote_kfac(),
+            &[&self.policy_gradient, &self.value_gradient],
+            &self.log_std_gradient,
+        );
         Ok(())
     }
 
@@ -231,7 +229,7 @@ fn finite_gradient(agent: &mut ActorCritic) -> Result<(), NotFinite> {
 /// Clips the whole gradient; returns its norm before.
 pub fn clip(agent: &mut ActorCritic, max_norm: f64) -> Result<f32, NotFinite> {
     let norm = agent.clip(max_norm as f32);
-    if agent.is_far() && !norm.is_finite() {
+    if agent.is_remote() && !norm.is_finite() {
         finite_gradient(agent)?;
     }
     finite("gradient norm", norm)

@@ -2,9 +2,7 @@
 //! against finite differences; and what becomes of squashed actions.
 
 use epgt_envs::{Normalizer, Space, StepRow, VecEnv};
-use epgt_pg::{
-    A2cSettings, ActorCritic, HiddenActivation, MethodSettings, Phase, PolicySettings, Rollout, collect,
-};
+use epgt_pg::{A2cSettings, ActorCritic, HiddenActivation, MethodSettings, Phase, PolicySettings, Rollout, collect};
 use epgt_rng::Pcg64;
 use epgt_settings::Settings;
 use serde_json::Value;
@@ -189,7 +187,9 @@ fn a_separate_policy_refuses_shared_parameters_by_name() {
     let (shared, _) = agent(&settings(true));
     let error = separate.restore(shared.params).unwrap_err();
     assert!(
-        error.to_string().contains("trunk.0.weight of 32x4 where policy.0.weight of 32x4"),
+        error
+            .to_string()
+            .contains("trunk.0.weight of 32x4 where policy.0.weight of 32x4"),
         "{error}"
     );
 }

@@ -182,7 +182,6 @@ impl Trainer {
         let (observation, action) = (RowShape::from(envs.observation_space()), envs.action_space().clone());
         let mut init = Pcg64::for_purpose(run.seed, "initialisation", 0);
         let policy = ActorCritic::new(&config.policy, observation, &action, &mut init);
-        let remote = device::open(config, observation, &policy)?;
         let gamma = config.method.gamma();
         let normalizes = (run.normalize_observations, run.normalize_rewards && !run.sign_rewards);
         let mut normalizer = Normalizer::new(observation.numbers(), run.n_envs, normalizes.0, normalizes.1, gamma);
@@ -195,6 +194,7 @@ impl Trainer {
             decides_once_per_rollout: config.schedules_rollouts(),
         };
         let mut method = config.method.method(&policy, run.seed);
+        let remote = device::open(config, observation, &policy, &mut *method)?;
         if let Some((settings, tuned)) = config.rule()? {
             let rule = Rule::new(&settings, &*config.method, &tuned, run.seed);
             let followed = rule.and_then(|rule| method.follow(rule));
@@ -229,7 +229,7 @@ impl Trainer {
         };
         trainer.apply_hyper_action();
         if let Some(remote) = remote {
-            trainer.move_to(remote);
+            trainer.move_to(remote)?;
         }
         Ok(trainer)
     }
@@ -326,8 +326,8 @@ impl Trainer {
         let remaining = 1.0 - self.counters.steps as f64 / self.steps as f64;
         self.method.set_remaining(remaining);
         loop {
-            let from_afar = self.hyper.looks_from_afar();
-            if !from_afar {
+            let reads_remote = self.reads_remote_state();
+            if !reads_remote {
                 self.policy.fetch();
             }
             let moment = Moment {
@@ -336,8 +336,9 @@ impl Trainer {
                 weights: self.policy.params.values(),
                 gradients: self.policy.params.gradients(),
             };
-            match self.policy.remote().filter(|_| from_afar) {
-                Some(remote) => self.hyper.choose_remote(&moment, remote),
+            let remote = self.policy.remote().filter(|_| reads_remote);
+            match remote.and_then(|remote| remote.state()) {
+                Some(state) => self.hyper.choose_remote(&moment, state),
                 None => self.hyper.choose(&moment),
             };
             self.apply_hyper_action();
@@ -469,7 +470,6 @@ impl Trainer {
         self.rng = saved.rng;
         self.counters = saved.counters.into_owned();
         self.restored_metrics = Some(saved.metrics);
-        self.send();
-        Ok(())
+        self.send()
     }
 }
