@@ -18,14 +18,14 @@ const SLACK: u64 = 512;
 fn main() -> Result<ExitCode, EnvError> {
     let mut arguments = std::env::args().skip(1);
     let resets: usize = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(10_000);
-    let all: Vec<&TaskSpec> = match arguments.next() {
+    let all: Vec<TaskSpec> = match arguments.next() {
         Some(id) => vec![find(&id)?],
-        None => tasks().iter().collect(),
+        None => tasks().to_vec(),
     };
     let steps: usize = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(STEPS);
     let mut grown = false;
     for task in all {
-        match play(task, resets, steps) {
+        match play(&task, resets, steps) {
             Ok((early, late)) => {
                 println!(
                     "{}: {early} kB after {} resets, {late} kB after {resets}",

@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut alone = None;
     for threads in 1..=most {
         // The fastest of a few rounds: a busy machine only ever adds time.
-        let rounds = (0..5).map(|_| steps_per_second(task, n, threads));
+        let rounds = (0..5).map(|_| steps_per_second(&task, n, threads));
         let speed = rounds.collect::<Result<Vec<_>, _>>()?.into_iter().fold(0.0, f64::max);
         let ratio = speed / *alone.get_or_insert(speed);
         println!(

@@ -219,12 +219,12 @@ fn every_game_has_ale_pys_name_and_those_of_the_paper_and_the_odd_ones_its_actio
         let task = find(&format!("ALE/{name}-v5")).unwrap();
         let all = task.with([("full_action_space", "true")]).unwrap();
         let every = find("ALE/Adventure-v5").unwrap().action;
-        for (task, indices) in [task, &all].into_iter().zip(&words[1..]) {
-            let names: Vec<&str> = task.action.iter().map(|entry| entry.name).collect();
+        for (task, indices) in [task, all].into_iter().zip(&words[1..]) {
+            let names: Vec<&str> = task.action.iter().map(|entry| &*entry.name).collect();
             let indices = indices.split(',').map(|index| index.parse::<usize>().unwrap());
             assert_eq!(
                 names,
-                indices.map(|index| every[index].name).collect::<Vec<_>>(),
+                indices.map(|index| &*every[index].name).collect::<Vec<_>>(),
                 "{name}"
             );
         }

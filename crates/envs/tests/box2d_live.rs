@@ -48,7 +48,7 @@ fn the_first_steps_are_gymnasiums() {
     };
     for (id, theirs) in TASKS {
         let (task, theirs) = (find(id).expect("a task"), find(theirs).expect("a task"));
-        (0..8).for_each(|seed| compare_steps(&mut gymnasium, task, theirs, seed));
+        (0..8).for_each(|seed| compare_steps(&mut gymnasium, &task, &theirs, seed));
     }
     gymnasium.stop();
 }

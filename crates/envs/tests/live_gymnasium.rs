@@ -65,7 +65,7 @@ fn random(task: &TaskSpec, seed: u64) -> Played {
 fn with_skill(task: &TaskSpec, seed: u64) -> Played {
     let mut rng = Pcg64::for_purpose(seed, "noise", 0);
     play_task(task, seed, STEPS, |observation, action| {
-        action[0] = skilled(task.id, observation, rng.uniform(-1.0, 1.0) as f32);
+        action[0] = skilled(&task.id, observation, rng.uniform(-1.0, 1.0) as f32);
     })
 }
 

@@ -28,12 +28,12 @@ fn a_restored_simulation_goes_on_bit_for_bit() {
         return;
     }
     let open = |id| MujocoEnv::open(id).ok();
-    for (task, mut env) in tasks().iter().filter_map(|task| Some((task, open(task.id)?))) {
+    for (task, mut env) in tasks().iter().filter_map(|task| Some((task, open(&task.id)?))) {
         let mut rng = Pcg64::from_seed(5);
         env.reset(Some(5), &mut vec![0.0; task.observation.len()])
             .expect("a reset");
         (0..37).for_each(|_| drop(step(&mut env, &mut rng)));
-        let mut copy = MujocoEnv::open(task.id).expect("a second one");
+        let mut copy = MujocoEnv::open(&task.id).expect("a second one");
         copy.restore(&env.save()).expect("its own state");
         let mut same = rng.clone();
         for number in 0..100 {
@@ -128,7 +128,7 @@ fn models_that_are_none_are_refused() {
             library: library.clone(),
             models,
         };
-        let refused = MujocoEnv::open_with(find("HalfCheetah-v5").expect("a task"), &installation).err();
+        let refused = MujocoEnv::open_with(&find("HalfCheetah-v5").expect("a task"), &installation).err();
         refused.expect("a refusal").to_string()
     };
     let missing = refused("no/such/directory".into());
@@ -163,11 +163,11 @@ fn spaces_are_those_of_the_tables() {
         return;
     }
     for task in tasks() {
-        let Ok(env) = MujocoEnv::open(task.id) else { continue };
+        let Ok(env) = MujocoEnv::open(&task.id) else { continue };
         let of = |low: fn(&Entry) -> f32, table: &[Entry]| table.iter().map(low).collect::<Vec<f32>>();
         for (space, table) in [
-            (env.observation_space(), task.observation),
-            (env.action_space(), task.action),
+            (env.observation_space(), &task.observation),
+            (env.action_space(), &task.action),
         ] {
             let (low, high) = (of(|entry| entry.low, table), of(|entry| entry.high, table));
             assert_eq!(*space, Space::Box { low, high }, "{}", task.id);

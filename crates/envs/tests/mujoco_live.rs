@@ -20,7 +20,10 @@ fn mujoco_tasks() -> Vec<&'static TaskSpec> {
         println!("skipped: {error}");
         return Vec::new();
     }
-    tasks().iter().filter(|task| MujocoEnv::open(task.id).is_ok()).collect()
+    tasks()
+        .iter()
+        .filter(|task| MujocoEnv::open(&task.id).is_ok())
+        .collect()
 }
 
 /// All that a task returned.

@@ -82,7 +82,7 @@ proptest! {
 
     #[test]
     fn observations_stay_in_their_space(task in any_task(), seed: u64) {
-        let mut env = make(task.id).expect("a task");
+        let mut env = make(&task.id).expect("a task");
         let mut rng = Pcg64::from_seed(seed);
         let mut observation = vec![0.0; env.observation_space().size()];
         let mut action = vec![0.0; env.action_space().size()];
@@ -114,7 +114,7 @@ proptest! {
         let mut envs = VecEnv::new(task, n, seed).expect("environments").on_threads(threads);
         let mut rows = first_rows(&mut envs);
         let width = envs.observation_space().size();
-        let mut separate: Vec<_> = (0..n).map(|_| make(task.id).expect("a task")).collect();
+        let mut separate: Vec<_> = (0..n).map(|_| make(&task.id).expect("a task")).collect();
         let mut observation = vec![0.0; width];
         for (i, env) in separate.iter_mut().enumerate() {
             env.reset(Some(seed + i as u64), &mut observation).expect("a reset");
@@ -223,10 +223,10 @@ proptest! {
 #[test]
 fn every_task_passes_the_checker() {
     for task in PLAYABLE.iter() {
-        let mut env = make(task.id).expect("a task");
+        let mut env = make(&task.id).expect("a task");
         check(&mut *env).unwrap_or_else(|error| panic!("{}: {error}", task.id));
         // The limit adds little; once is enough where steps are slow.
-        if MujocoEnv::open(task.id).is_err() {
+        if MujocoEnv::open(&task.id).is_err() {
             let mut env = task.make().expect("an environment");
             check(&mut *env).unwrap_or_else(|error| panic!("{}: {error}", task.id));
         }

@@ -24,7 +24,7 @@ pub fn of(task: &TaskSpec, algorithm: Algorithm) -> impl Iterator<Item = (&'stat
         true if task.image.is_some() => "images",
         true if task.action.iter().all(|entry| entry.low == entry.high) => "discrete",
         true => "continuous",
-        false => family(task.id),
+        false => family(&task.id),
     };
     let method = match algorithm {
         Algorithm::A2c => a2c(family),

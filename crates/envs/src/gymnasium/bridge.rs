@@ -39,8 +39,7 @@ pub(crate) struct Bridge {
 }
 
 /// Starts a worker that makes `n` environments, and has it describe them.
-pub(super) fn start(options: &Options, n: usize) -> Result<(Worker, std::fs::File, Description), EnvError> {
-    let id = options.foreign.expect("only foreign tasks have workers");
+pub(super) fn start(id: &str, options: &Options, n: usize) -> Result<(Worker, std::fs::File, Description), EnvError> {
     let file = memory::anonymous()
         .map_err(|error| EnvError::Simulator(format!("cannot share memory with a worker for {id}: {error}")))?;
     let timeout = Duration::from_secs(options.count("bridge_timeout") as u64);
@@ -71,15 +70,20 @@ pub(super) fn start(options: &Options, n: usize) -> Result<(Worker, std::fs::Fil
 }
 
 impl Bridge {
-    /// Starts a worker with `n` environments of the task that the options belong to.
-    pub fn new(options: &Options, n: usize, label: String) -> Result<Self, EnvError> {
-        let (mut worker, file, description) = start(options, n)?;
+    /// Starts a worker with `n` environments of the task with this id and these options, which must have the spaces that were
+    /// described, if they were.
+    pub fn new(
+        id: &str,
+        options: &Options,
+        described: Option<&[Space; 2]>,
+        n: usize,
+        label: &str,
+    ) -> Result<Self, EnvError> {
+        let (mut worker, file, description) = start(id, options, n)?;
         let (observation_space, action_space) = (description.observation_space(), description.action_space());
         let (shape, action_size) = (RowShape::from(&observation_space), action_space.size());
-        let label = clean_line(&label, LABEL);
-        if super::task::described(options)
-            .is_some_and(|spaces| spaces != (observation_space.clone(), action_space.clone()))
-        {
+        let label = clean_line(label, LABEL);
+        if described.is_some_and(|[observed, done]| *observed != observation_space || *done != action_space) {
             return Err(EnvError::Simulator(format!(
                 "{label}: the environment has other spaces than when it was made before; correct it, because a policy is made for one"
             )));

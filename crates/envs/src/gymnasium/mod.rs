@@ -22,4 +22,4 @@ pub use worker::ended_cpu_seconds;
 pub(crate) use bridge::Bridge;
 pub(crate) use env::ForeignEnv;
 pub(crate) use python::named_python;
-pub(crate) use task::{describe, find, remembered};
+pub(crate) use task::{Foreign, find};

@@ -9,7 +9,8 @@ use crate::{EnvError, TaskSpec};
 
 impl VecEnv {
     pub(super) fn foreign(task: &TaskSpec, n: usize, seed: u64) -> Result<Self, EnvError> {
-        let bridge = Bridge::new(&task.options, n, task.label())?;
+        let described = task.foreign.as_ref().and_then(|foreign| foreign.spaces.as_ref());
+        let bridge = Bridge::new(&task.id, &task.options, described, n, &task.label())?;
         Ok(VecEnv {
             observation_size: bridge.observation_space.size(),
             action_size: bridge.action_space.size(),
@@ -43,7 +44,7 @@ impl VecEnv {
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// assert!(!VecEnv::new(find("Pendulum-v1")?, 1, 0)?.begins_anew());
+    /// assert!(!VecEnv::new(&find("Pendulum-v1")?, 1, 0)?.begins_anew());
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
     pub fn begins_anew(&self) -> bool {
@@ -54,7 +55,7 @@ impl VecEnv {
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// assert_eq!(VecEnv::new(find("Pendulum-v1")?, 1, 0)?.worker(), None);
+    /// assert_eq!(VecEnv::new(&find("Pendulum-v1")?, 1, 0)?.worker(), None);
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
     pub fn worker(&self) -> Option<u32> {
@@ -69,7 +70,7 @@ impl VecEnv {
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// assert_eq!(VecEnv::new(find("Pendulum-v1")?, 1, 0)?.worker_cpu_seconds(), 0.0);
+    /// assert_eq!(VecEnv::new(&find("Pendulum-v1")?, 1, 0)?.worker_cpu_seconds(), 0.0);
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
     pub fn worker_cpu_seconds(&self) -> f64 {

@@ -33,7 +33,7 @@ impl Gymnasium {
 
     /// What Gymnasium returns for these actions.
     pub fn play(&mut self, id: &str, seed: u64, actions: &[f32]) -> Value {
-        self.play_task(epgt_envs::find(id).expect("a registered task"), seed, actions)
+        self.play_task(&epgt_envs::find(id).expect("a registered task"), seed, actions)
     }
 
     /// The same for a task with its options.
