@@ -15,6 +15,17 @@
 //! # Ok::<(), epgt_envs::EnvError>(())
 //! ```
 //!
+//! # Features
+//!
+//! None is on by default, so that the crate compiles without a C++ compiler and runs without Python; [`find`] refuses a task whose family is
+//! missing.
+//!
+//! | feature | tasks | needs |
+//! | --- | --- | --- |
+//! | `box2d` | `BipedalWalker`, `LunarLander` | a C++ compiler and CMake, to build |
+//! | `mujoco` | `Ant`, `HalfCheetah`, `Hopper`, `Humanoid` and others | MuJoCo, to run |
+//! | `gymnasium` | `gym:ID` and Atari's games | Python with Gymnasium or ale-py, to run; Linux |
+//!
 //! # An environment of your own
 //!
 //! Implement [`Env`], have [`check`] try it out, and make a task of it with [`TaskSpec::new`]; whatever takes a task takes yours.
@@ -103,14 +114,21 @@
 //! # Ok::<(), epgt_envs::EnvError>(())
 //! ```
 
+#[cfg(feature = "gymnasium")]
 pub mod atari;
+#[cfg(feature = "box2d")]
 pub mod box2d;
+#[cfg(any(feature = "gymnasium", feature = "mujoco"))]
+mod cache;
 mod checker;
 pub mod classic;
 mod env;
 mod error;
+mod families;
 mod group;
+#[cfg(feature = "gymnasium")]
 pub mod gymnasium;
+#[cfg(feature = "mujoco")]
 pub mod mujoco;
 mod normalizer;
 mod options;
@@ -133,4 +151,4 @@ pub use rows::{Observations, RowShape, Rows, RowsMut};
 pub use scene::{Color, Scene, Shape};
 pub use space::Space;
 pub use time_limit::TimeLimit;
-pub use vec_env::{Episode, StepRow, VecEnv};
+pub use vec_env::{Episode, StepRow, VecEnv, ended_worker_cpu_seconds};

@@ -142,6 +142,7 @@ impl Options {
     }
 
     /// The same, of a foreign task, which takes more than is declared.
+    #[cfg(feature = "gymnasium")]
     pub(crate) fn and_more(self) -> Self {
         Self {
             takes_more: true,
@@ -194,6 +195,7 @@ impl Options {
 
     /// What a worker is told: a foreign task's own keyword arguments, or else all that is declared, but for what is the
     /// program's own.
+    #[cfg(feature = "gymnasium")]
     pub(crate) fn for_worker(&self) -> Vec<(&str, String)> {
         if self.takes_more {
             return self.undeclared().map(|(name, text)| (name, text.to_string())).collect();

@@ -4,10 +4,8 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-use crate::gymnasium::Foreign;
-use crate::{
-    Env, EnvError, Options, RowShape, Space, TaskOption, TimeLimit, atari, box2d, classic, gymnasium, mujoco, pixels,
-};
+use crate::vec_env::Foreign;
+use crate::{Env, EnvError, Options, RowShape, Space, TaskOption, TimeLimit, classic, families, pixels};
 
 /// One line of a task's table: a number of the observation or action, or one choice of a discrete action.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +75,9 @@ pub type Build = Arc<dyn Fn(&Options) -> Result<Box<dyn Env>, EnvError> + Send +
 /// How a task's description is brought up to date after its options have changed.
 pub(crate) type Describe = fn(&mut TaskSpec) -> Result<(), EnvError>;
 
+/// How N copies of a task are started that another process steps together.
+pub(crate) type StartForeign = Arc<dyn Fn(&TaskSpec, usize) -> Result<Box<dyn Foreign>, EnvError> + Send + Sync>;
+
 /// All that is known of a task before it is made: one that [`find`] knows, or one of your own ([`TaskSpec::new`]).
 ///
 /// ```
@@ -110,8 +111,11 @@ pub struct TaskSpec {
     pub build: Build,
     /// Set where the description depends on the options.
     pub(crate) describe: Option<Describe>,
-    /// What is known of a task that a worker steps.
-    pub(crate) foreign: Option<Foreign>,
+    /// Starts N copies together, where another process steps them.
+    pub(crate) foreign: Option<StartForeign>,
+    pub(crate) is_atari: bool,
+    /// What random play and a human reach on average.
+    pub(crate) human_scores: Option<(f64, f64)>,
 }
 
 impl fmt::Debug for TaskSpec {
@@ -195,6 +199,8 @@ impl TaskSpec {
             build: Arc::new(build),
             describe: None,
             foreign: None,
+            is_atari: false,
+            human_scores: None,
         }
     }
 
@@ -294,6 +300,32 @@ impl TaskSpec {
         self.foreign.is_some()
     }
 
+    /// Whether it is a game of Atari's.
+    ///
+    /// ```
+    /// assert!(epgt_envs::find("ALE/Pong-v5")?.is_atari());
+    /// assert!(!epgt_envs::find("CartPole-v1")?.is_atari());
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn is_atari(&self) -> bool {
+        self.is_atari
+    }
+
+    /// A score between that of random play, which is 0, and that of a human, which is 1 (Mnih et al. 2015); `None` where the
+    /// task has no such scores.
+    ///
+    /// ```
+    /// let pong = epgt_envs::find("PongNoFrameskip-v4")?;
+    /// assert_eq!(pong.human_normalised(9.3), Some(1.0));
+    /// assert_eq!(pong.human_normalised(-20.7), Some(0.0));
+    /// assert_eq!(epgt_envs::find("CartPole-v1")?.human_normalised(500.0), None);
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn human_normalised(&self, score: f64) -> Option<f64> {
+        let (random, human) = self.human_scores?;
+        Some((score - random) / (human - random))
+    }
+
     /// What an observation holds; options can make it longer, and what was made says so ([`VecEnv::observation_space`](crate::VecEnv::observation_space)).
     ///
     /// ```
@@ -320,7 +352,11 @@ impl TaskSpec {
 }
 
 static TASKS: LazyLock<Vec<TaskSpec>> = LazyLock::new(|| {
-    let mut tasks = [classic::tasks(), box2d::tasks(), mujoco::tasks(), pixels::tasks()].concat();
+    let mut tasks = [classic::tasks(), pixels::tasks()].concat();
+    #[cfg(feature = "box2d")]
+    tasks.extend(crate::box2d::tasks());
+    #[cfg(feature = "mujoco")]
+    tasks.extend(crate::mujoco::tasks());
     tasks.sort_by(|one, other| one.id.cmp(&other.id));
     tasks
 });
@@ -348,9 +384,9 @@ const LONGEST_ID: usize = 200;
 
 /// The task with this id; the error names the nearest one.
 ///
-/// The tasks `gym:ID` are those of a Python that has Gymnasium ([`gymnasium`]). What they observe and do is known once
-/// [`TaskSpec::with`] has given them their options, because only then they can be made. Those of Atari ([`atari`]) are found by
-/// the two forms of their ids; [`tasks`] does not list them.
+/// The tasks `gym:ID` are those of a Python that has Gymnasium. What they observe and do is known once [`TaskSpec::with`] has given
+/// them their options, because only then they can be made. Those of Atari are found by the two forms of their ids; [`tasks`] does
+/// not list them. A task whose family was not compiled is refused with the name of its feature.
 ///
 /// ```
 /// let error = epgt_envs::find("mountaincar-v0").unwrap_err();
@@ -363,15 +399,22 @@ pub fn find(id: &str) -> Result<TaskSpec, EnvError> {
             epgt_settings::clean_line(id, 40)
         )));
     }
-    let own = || tasks().iter().find(|task| task.id == id).cloned();
-    let found = gymnasium::find(id).or_else(|| atari::find(id)).or_else(own);
-    found.ok_or_else(|| {
-        if let Some(meant) = atari::suggest(id) {
-            return EnvError::UnknownTask(format!("unknown task '{id}'; did you mean '{meant}'?"));
-        }
-        let ids: Vec<_> = tasks().iter().map(|task| &*task.id).collect();
-        EnvError::UnknownTask(epgt_settings::unknown("task", id, &ids))
-    })
+    families::check_compiled(id)?;
+    #[cfg(feature = "gymnasium")]
+    if let Some(task) = crate::gymnasium::find(id).or_else(|| crate::atari::find(id)) {
+        return Ok(task);
+    }
+    if let Some(task) = tasks().iter().find(|task| task.id == id) {
+        return Ok(task.clone());
+    }
+    #[cfg(feature = "gymnasium")]
+    if let Some(meant) = crate::atari::suggest(id) {
+        return Err(EnvError::UnknownTask(format!(
+            "unknown task '{id}'; did you mean '{meant}'?"
+        )));
+    }
+    let ids: Vec<_> = tasks().iter().map(|task| &*task.id).chain(families::absent()).collect();
+    Err(EnvError::UnknownTask(epgt_settings::unknown("task", id, &ids)))
 }
 
 /// One copy of a task, with its time limit.

@@ -17,6 +17,11 @@ use crate::pool::Pool;
 use crate::{Env, EnvError, Observations, RowShape, Rows, RowsMut, Space, TaskSpec};
 use groups::Groups;
 
+pub(crate) use foreign::Foreign;
+#[cfg(feature = "gymnasium")]
+pub(crate) use foreign::count_ended_worker;
+pub use foreign::ended_worker_cpu_seconds;
+
 /// Steps after which it is known how slow the environments are.
 const TRIAL_STEPS: u32 = 50;
 /// Seconds of a step that threads must save to be worth their own cost.
@@ -104,11 +109,17 @@ impl VecEnv {
     /// `n` copies of a task. Copy i is given the seed `seed + i` at its first reset, as in Gymnasium's vector
     /// environments, and goes on with its own generator.
     pub fn new(task: &TaskSpec, n: usize, seed: u64) -> Result<Self, EnvError> {
-        if task.is_foreign() && n > 0 {
-            return Self::foreign(task, n, seed);
-        }
-        let envs = (0..n).map(|_| task.make()).collect::<Result<Vec<_>, _>>()?;
-        let mut envs = VecEnv::from_envs(envs, task.max_episode_steps, seed)?;
+        let mut envs = match &task.foreign {
+            Some(start) if n > 0 => {
+                let envs = start(task, n)?;
+                let spaces = [envs.observation_space().clone(), envs.action_space().clone()];
+                VecEnv::of(Groups::Foreign(envs), n, spaces, seed)
+            }
+            _ => {
+                let envs = (0..n).map(|_| task.make()).collect::<Result<Vec<_>, _>>()?;
+                VecEnv::from_envs(envs, task.max_episode_steps, seed)?
+            }
+        };
         envs.task = task.label();
         Ok(envs)
     }
@@ -146,20 +157,30 @@ impl VecEnv {
             return invalid("episodes have 0 steps; at least one is needed".into());
         }
         let n = envs.len();
-        Ok(VecEnv {
+        let group = Group::new(0, envs, max_episode_steps);
+        Ok(VecEnv::of(
+            Groups::One(group),
+            n,
+            [observation_space, action_space],
+            seed,
+        ))
+    }
+
+    fn of(groups: Groups, n: usize, [observation_space, action_space]: [Space; 2], seed: u64) -> Self {
+        VecEnv {
+            groups,
+            n,
             observation_size: observation_space.size(),
             action_size: action_space.size(),
             observation_space,
             action_space,
-            groups: Groups::One(Group::new(0, envs, max_episode_steps)),
-            n,
             task: "an unnamed task".into(),
             seed,
             started: false,
             finished: Vec::with_capacity(n),
             threads: 1,
             trial: (0, 0.0),
-        })
+        }
     }
 
     /// Spreads the resets: the first episode of environment i is cut after limit * (i + 1) / n steps.
@@ -176,7 +197,9 @@ impl VecEnv {
     /// ```
     pub fn with_staggered_starts(mut self) -> Self {
         let n = self.n as u64;
-        self.stagger_foreign();
+        if let Groups::Foreign(envs) = &mut self.groups {
+            envs.stagger();
+        }
         for group in self.groups.iter_mut() {
             for (i, account) in (group.first as u64 + 1..).zip(&mut group.accounts) {
                 account.limit = (u64::from(account.limit) * i / n).max(1) as u32;
@@ -237,8 +260,8 @@ impl VecEnv {
         assert_eq!(observations.len(), self.n * size, "one row each");
         let seed = (!self.started).then_some(self.seed);
         self.check_kind(&observations);
-        if let Groups::Foreign(bridge) = &mut self.groups {
-            bridge.reset(seed, observations.part(0..self.n * size))?;
+        if let Groups::Foreign(envs) = &mut self.groups {
+            envs.reset(seed, observations.part(0..self.n * size))?;
         }
         for group in self.groups.iter_mut() {
             let (first, n) = (group.first, group.envs.len());
@@ -279,7 +302,7 @@ impl VecEnv {
                     self.decide_on_threads();
                 }
             }
-            Groups::Foreign(bridge) => bridge.step(actions, out, &mut self.finished)?,
+            Groups::Foreign(envs) => envs.step(actions, out, &mut self.finished)?,
             Groups::Many(parcels, pool) => {
                 for parcel in parcels.iter_mut() {
                     let width = parcel.actions.len();
@@ -317,7 +340,7 @@ impl VecEnv {
         let size = self.observation_size;
         let group = match &self.groups {
             Groups::One(group) => group,
-            Groups::Foreign(bridge) => return bridge.final_observations.part(i * size..(i + 1) * size),
+            Groups::Foreign(envs) => return envs.final_observations().part(i * size..(i + 1) * size),
             Groups::Many(parcels, _) => {
                 let place = parcels.partition_point(|parcel| parcel.group.first <= i);
                 &parcels[place - 1].group

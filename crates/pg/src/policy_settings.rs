@@ -340,7 +340,7 @@ mod tests {
         let mut task = pendulum.clone();
         task.action = [Entry::between("torque", -2.0, f32::INFINITY)].into();
         assert!(settings.validate_for(&task).unwrap_err().contains("finite bounds"));
-        for discrete in ["CartPole-v1", "Acrobot-v1", "LunarLander-v3"] {
+        for discrete in ["CartPole-v1", "Acrobot-v1", "MountainCar-v0"] {
             let error = settings.validate_for(&find(discrete).unwrap()).unwrap_err();
             assert!(error.contains(discrete), "{error}");
         }

@@ -10,8 +10,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::gymnasium::{Foreign, ForeignEnv, named_python};
-use crate::{Entry, Env, EnvError, Limit, OptionValue, Options, Space, TaskOption, TaskSpec, family, mujoco, tasks};
+use crate::gymnasium::{ForeignEnv, named_python, started};
+use crate::{Entry, Env, EnvError, Limit, OptionValue, Options, Space, TaskOption, TaskSpec, cache, family, tasks};
 use games::{ACTIONS, GAMES, Game};
 
 /// The version of ale-py that `epgt setup atari` gets and the tests hold this against.
@@ -107,7 +107,9 @@ pub(crate) fn find(id: &str) -> Option<TaskSpec> {
         reward: "The points of the game; with sign_rewards learning sees their signs, and scores stay whole.".into(),
         max_episode_steps: 108_000 / FRAME_SKIP as u32,
         describe: Some(describe),
-        foreign: Some(Foreign::default()),
+        foreign: Some(started(None)),
+        is_atari: true,
+        human_scores: game.scores,
         ..bare
     })
 }
@@ -171,7 +173,7 @@ fn build(id: &str, game: &Game, options: &Options) -> Result<Box<dyn Env>, EnvEr
 
 /// The virtual environment that `epgt setup atari` makes; `None` where the user has no home.
 pub fn environment() -> Option<PathBuf> {
-    Some(mujoco::cache_directory()?.with_file_name(format!("atari-{ALE_VERSION}")))
+    Some(cache::directory(&cache::variable)?.join(format!("atari-{ALE_VERSION}")))
 }
 
 /// The Python of Atari's workers: the one that the user named, or that of the virtual environment.
@@ -186,34 +188,6 @@ pub(crate) fn python(id: &str) -> Result<OsString, EnvError> {
              EPGT_PYTHON"
         ))
     })
-}
-
-impl TaskSpec {
-    /// Whether it is a game of Atari's.
-    ///
-    /// ```
-    /// assert!(epgt_envs::find("ALE/Pong-v5")?.is_atari());
-    /// assert!(!epgt_envs::find("CartPole-v1")?.is_atari());
-    /// # Ok::<(), epgt_envs::EnvError>(())
-    /// ```
-    pub fn is_atari(&self) -> bool {
-        parse(&self.id).is_some()
-    }
-
-    /// A score between that of random play, which is 0, and that of a human, which is 1 (Mnih et al. 2015); `None` where the
-    /// task has no such scores.
-    ///
-    /// ```
-    /// let pong = epgt_envs::find("PongNoFrameskip-v4")?;
-    /// assert_eq!(pong.human_normalised(9.3), Some(1.0));
-    /// assert_eq!(pong.human_normalised(-20.7), Some(0.0));
-    /// assert_eq!(epgt_envs::find("CartPole-v1")?.human_normalised(500.0), None);
-    /// # Ok::<(), epgt_envs::EnvError>(())
-    /// ```
-    pub fn human_normalised(&self, score: f64) -> Option<f64> {
-        let (random, human) = parse(&self.id)?.0.scores?;
-        Some((score - random) / (human - random))
-    }
 }
 
 #[cfg(test)]

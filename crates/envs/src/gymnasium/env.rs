@@ -1,7 +1,7 @@
 //! One foreign environment behind the interface of all others.
 
 use super::Bridge;
-use crate::vec_env::StepRow;
+use crate::vec_env::{Foreign, StepRow};
 use crate::{Env, EnvError, Observations, Options, RowShape, Rows, Space, Step};
 
 /// One copy of a foreign task; its worker starts with the first reset.
@@ -93,7 +93,7 @@ impl Env for ForeignEnv {
         };
         if over {
             self.finished.clear();
-            self.next = Some(std::mem::replace(&mut self.shown, bridge.final_observations.clone()));
+            self.next = Some(std::mem::replace(&mut self.shown, bridge.final_observations().clone()));
         }
         self.show(observation);
         Ok(step)

@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::bridge::start;
+use super::bridge::{Bridge, start};
 use super::env::ForeignEnv;
 use super::protocol::Description;
 use super::python::python;
+use crate::registry::StartForeign;
 use crate::{Entry, EnvError, OptionValue, Options, Space, TaskOption, TaskSpec};
 
 /// What the ids of foreign tasks begin with.
@@ -25,13 +26,6 @@ const DECLARED: &[TaskOption] = &[
         "Seconds that the worker may take for an answer: to start, to reset, to step",
     ),
 ];
-
-/// What is special about a task that a worker steps.
-#[derive(Clone, Default)]
-pub(crate) struct Foreign {
-    /// The spaces of observations and actions that a worker has described for the task and its options, if one has.
-    pub spaces: Option<[Space; 2]>,
-}
 
 /// What is known of a foreign task with its options.
 #[derive(Clone)]
@@ -64,7 +58,7 @@ pub(crate) fn find(id: &str) -> Option<TaskSpec> {
         reward: "What the environment gives.".into(),
         options: Options::of(DECLARED).and_more(),
         describe: Some(describe),
-        foreign: Some(Foreign::default()),
+        foreign: Some(started(None)),
         ..bare
     })
 }
@@ -77,12 +71,18 @@ fn describe(task: &mut TaskSpec) -> Result<(), EnvError> {
     task.action = known.action;
     task.max_episode_steps = known.max_episode_steps;
     task.reward_threshold = known.reward_threshold;
-    task.foreign = Some(Foreign {
-        spaces: Some(known.spaces.clone()),
-    });
+    task.foreign = Some(started(Some(known.spaces.clone())));
     let id = task.id.clone();
     task.build = Arc::new(move |options| Ok(Box::new(ForeignEnv::new(&id, options, known.spaces.clone()))));
     Ok(())
+}
+
+/// How the environments of a task are started, which must have the spaces that were described, if they were.
+pub(crate) fn started(described: Option<[Space; 2]>) -> StartForeign {
+    Arc::new(move |task, n| {
+        let bridge = Bridge::new(&task.id, &task.options, described.as_ref(), n, &task.label())?;
+        Ok(Box::new(bridge))
+    })
 }
 
 /// What a worker says of a task with these options; it is asked once.
