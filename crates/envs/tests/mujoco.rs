@@ -3,12 +3,8 @@
 use epgt_envs::mujoco::{Installation, Library, Model, MujocoEnv, installation};
 use epgt_envs::{Entry, Env, EnvError, Shape, Space, find, tasks};
 use epgt_rng::Pcg64;
+use epgt_testing::needs;
 use std::path::{Path, PathBuf};
-
-/// MuJoCo, or nothing with a line that says why.
-fn found() -> Option<Installation> {
-    installation().map_err(|error| println!("skipped: {error}")).ok()
-}
 
 fn step(env: &mut MujocoEnv, rng: &mut Pcg64) -> (Vec<u64>, u64, bool) {
     let mut action = vec![0.0; env.action_space().size()];
@@ -22,11 +18,9 @@ fn step(env: &mut MujocoEnv, rng: &mut Pcg64) -> (Vec<u64>, u64, bool) {
     (bits, step.reward.to_bits(), step.terminated)
 }
 
+#[needs(mujoco)]
 #[test]
 fn a_restored_simulation_goes_on_bit_for_bit() {
-    if found().is_none() {
-        return;
-    }
     let open = |id| MujocoEnv::open(id).ok();
     for (task, mut env) in tasks().iter().filter_map(|task| Some((task, open(&task.id)?))) {
         let mut rng = Pcg64::from_seed(5);
@@ -48,11 +42,9 @@ fn a_restored_simulation_goes_on_bit_for_bit() {
     }
 }
 
+#[needs(mujoco)]
 #[test]
 fn the_picture_moves_along_with_the_body() {
-    if found().is_none() {
-        return;
-    }
     let mut env = MujocoEnv::open("HalfCheetah-v5").expect("a task");
     env.reset(Some(0), &mut [0.0; 17]).expect("a reset");
     let before = env.scene().expect("a picture");
@@ -72,11 +64,9 @@ fn the_picture_moves_along_with_the_body() {
     assert_eq!(env.steps_per_second(), 20.0);
 }
 
+#[needs(mujoco)]
 #[test]
 fn actions_that_are_none_are_refused() {
-    if found().is_none() {
-        return;
-    }
     let mut env = MujocoEnv::open("Hopper-v5").expect("a task");
     env.reset(Some(0), &mut [0.0; 11]).expect("a reset");
     let mut refused = |action: &[f32]| match env.step(action, &mut [0.0; 11]) {
@@ -88,11 +78,9 @@ fn actions_that_are_none_are_refused() {
     assert!(env.restore(&[1, 2, 3]).is_err());
 }
 
+#[needs(mujoco)]
 #[test]
 fn a_state_of_another_task_is_refused() {
-    if found().is_none() {
-        return;
-    }
     let ant = MujocoEnv::open("Ant-v5").expect("a task").save();
     let mut hopper = MujocoEnv::open("Hopper-v5").expect("a task");
     assert!(matches!(hopper.restore(&ant), Err(EnvError::InvalidState(_))));
@@ -118,11 +106,10 @@ fn models(name: &str, text: &str) -> PathBuf {
     directory
 }
 
+#[needs(mujoco)]
 #[test]
 fn models_that_are_none_are_refused() {
-    let Some(Installation { library, .. }) = found() else {
-        return;
-    };
+    let Installation { library, .. } = installation().expect("MuJoCo");
     let refused = |models: PathBuf| {
         let installation = Installation {
             library: library.clone(),
@@ -157,11 +144,9 @@ fn models_that_are_none_are_refused() {
     assert!(Model::load(&library, "a\0b".as_ref()).is_err());
 }
 
+#[needs(mujoco)]
 #[test]
 fn spaces_are_those_of_the_tables() {
-    if found().is_none() {
-        return;
-    }
     for task in tasks() {
         let Ok(env) = MujocoEnv::open(&task.id) else { continue };
         let of = |low: fn(&Entry) -> f32, table: &[Entry]| table.iter().map(low).collect::<Vec<f32>>();
@@ -175,11 +160,9 @@ fn spaces_are_those_of_the_tables() {
     }
 }
 
+#[needs(mujoco)]
 #[test]
 fn what_is_observed_follows_the_options() {
-    if found().is_none() {
-        return;
-    }
     let size = |id: &str, options: &[(&str, &str)]| {
         let task = find(id).expect("a task").with(options.iter().copied());
         let env = task.and_then(|task| task.make()).expect("an environment");
@@ -196,11 +179,9 @@ fn what_is_observed_follows_the_options() {
     );
 }
 
+#[needs(mujoco)]
 #[test]
 fn options_that_mean_nothing_are_refused_in_one_sentence() {
-    if found().is_none() {
-        return;
-    }
     let refused = |id: &str, name: &str, value: &str| {
         let task = find(id).expect("a task").with([(name, value)]);
         let refused = task.and_then(|task| task.make()).err().expect("a refusal");

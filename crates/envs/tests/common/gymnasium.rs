@@ -14,8 +14,8 @@ pub struct Gymnasium {
 
 impl Gymnasium {
     /// Starts the interpreter that EPGT_PYTHON names.
-    pub fn start() -> Option<Self> {
-        let python = std::env::var_os("EPGT_PYTHON").filter(|name| !name.is_empty())?;
+    pub fn start() -> Self {
+        let python = std::env::var_os("EPGT_PYTHON").expect("EPGT_PYTHON names a Python");
         let mut process = Command::new(&python)
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gymnasium_steps.py"))
             .stdin(Stdio::piped())
@@ -24,11 +24,11 @@ impl Gymnasium {
             .unwrap_or_else(|error| panic!("EPGT_PYTHON={} does not run: {error}", python.display()));
         let requests = process.stdin.take().expect("a pipe");
         let answers = BufReader::new(process.stdout.take().expect("a pipe"));
-        Some(Gymnasium {
+        Gymnasium {
             process,
             requests,
             answers,
-        })
+        }
     }
 
     /// What Gymnasium returns for these actions.
