@@ -1,4 +1,4 @@
-//! How fast A2C trains with fixed hyperparameters: `cargo run --release -p epgt-pg --example a2c_speed`.
+//! How fast A2C trains with fixed hyperparameters: `cargo bench -p epgt-pg --bench a2c_speed`.
 //!
 //! Prints the steps per second of MountainCarContinuous with one and with sixteen environments, and where the time goes.
 
