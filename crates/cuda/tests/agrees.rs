@@ -8,14 +8,16 @@ use epgt_nn::{
     RmsProp, TanhLayer,
 };
 use epgt_rng::Pcg64;
+use epgt_testing::needs;
 
 use plain::{close, images_at, numbers, on_gpu, plain, read};
 
+#[needs(gpu)]
 #[test]
 fn both_passes_agree_with_sums_written_out() {
     for wide in [true, false] {
         let plain = plain(wide);
-        let Some(mut gpu) = on_gpu(&plain) else { return };
+        let mut gpu = on_gpu(&plain);
         let mut random = numbers(11);
         // All images are kept, two at a time.
         for first in [0, 2, 4] {
@@ -48,13 +50,14 @@ fn both_passes_agree_with_sums_written_out() {
     }
 }
 
+#[needs(gpu)]
 #[test]
 fn optimisers_step_as_their_equations_say() {
     let plain = plain(true);
     let count = plain.weights.len();
     let factors = [vec![0.3f32; 10], vec![-0.2; 2]];
     for with_adam in [true, false] {
-        let Some(mut gpu) = on_gpu(&plain) else { return };
+        let mut gpu = on_gpu(&plain);
         let (mut adam, mut rms) = (Adam::new(count, 0.9, 0.999, 1e-5), RmsProp::new(count, 0.99, 1e-5));
         let (mut w, mut m, mut v) = (plain.weights.clone(), vec![0.0; count], vec![0.0; count]);
         for step in 1..=3 {
@@ -94,10 +97,11 @@ fn optimisers_step_as_their_equations_say() {
     }
 }
 
+#[needs(gpu)]
 #[test]
 fn features_are_rows_times_matrices_of_weights_and_gradients() {
     let plain = plain(true);
-    let Some(mut gpu) = on_gpu(&plain) else { return };
+    let mut gpu = on_gpu(&plain);
     let count = plain.weights.len();
     // Any cut of the flat array into rows will do.
     let tensors = [(3, 40), (1, 7), (2, 200)];
@@ -187,10 +191,11 @@ fn a_network_that_the_kernels_cannot_work_on_is_refused() {
     assert!(Gpu::open(shape, false).unwrap_err().contains("multiple of four"));
 }
 
+#[needs(gpu)]
 #[test]
 fn kfac_steps_as_it_does_on_the_cpu() {
     let plain = plain(true);
-    let Some(mut gpu) = on_gpu(&plain) else { return };
+    let mut gpu = on_gpu(&plain);
     // The same network on the CPU.
     let mut params = Parameters::new();
     let convs: Vec<epgt_nn::ConvShape> = plain

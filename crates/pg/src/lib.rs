@@ -11,7 +11,7 @@
 //! use epgt_rng::Pcg64;
 //!
 //! let task = epgt_envs::find("CartPole-v1").unwrap();
-//! let mut envs = VecEnv::new(task, 4, 0).unwrap();
+//! let mut envs = VecEnv::new(&task, 4, 0).unwrap();
 //! let (observation, action) = (envs.observation_space().size(), envs.action_space().clone());
 //! let mut rng = Pcg64::for_purpose(0, "policy", 0);
 //! let mut agent = ActorCritic::new(&PolicySettings::default(), observation, &action, &mut rng);

@@ -199,7 +199,7 @@ impl MethodSettings for PpoSettings {
 /// use epgt_envs::{Normalizer, VecEnv};
 /// use epgt_pg::{ActorCritic, Method, Phase, PolicySettings, Ppo, PpoSettings, Rollout, collect};
 /// use epgt_rng::Pcg64;
-/// let mut envs = VecEnv::new(epgt_envs::find("CartPole-v1").unwrap(), 2, 0).unwrap();
+/// let mut envs = VecEnv::new(&epgt_envs::find("CartPole-v1").unwrap(), 2, 0).unwrap();
 /// let (observation, action) = (envs.observation_space().size(), envs.action_space().clone());
 /// let mut rng = Pcg64::for_purpose(0, "policy", 0);
 /// let mut agent = ActorCritic::new(&PolicySettings::default(), observation, &action, &mut rng);

@@ -21,7 +21,7 @@ fn small() -> PolicySettings {
 /// Mean return of the episodes of the last tenth of so many rollouts.
 fn learn(settings: Box<dyn MethodSettings>, n: usize, rollouts: usize) -> f64 {
     let task = find("PixelCatch-v0").unwrap();
-    let mut envs = VecEnv::new(task, n, 1).unwrap();
+    let mut envs = VecEnv::new(&task, n, 1).unwrap();
     let (shape, actions) = (task.observed(), envs.action_space().clone());
     let mut rng = Pcg64::from_seed(1);
     let mut agent = ActorCritic::new(&small(), shape, &actions, &mut rng);
@@ -134,7 +134,7 @@ fn the_networks_of_an_image_share_their_convolutions() {
 #[test]
 fn a_rollout_of_images_is_bytes_and_goes_on_from_them() {
     let task = find("PixelCatch-v0").unwrap();
-    let mut envs = VecEnv::new(task, 2, 1).unwrap();
+    let mut envs = VecEnv::new(&task, 2, 1).unwrap();
     let mut rng = Pcg64::from_seed(1);
     let mut agent = ActorCritic::new(&small(), task.observed(), envs.action_space(), &mut rng);
     let mut rollout = Rollout::new(3, 2, task.observed(), 1);

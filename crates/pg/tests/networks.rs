@@ -216,7 +216,7 @@ fn weights_start_orthogonal_or_uniform_as_asked() {
 
 /// A task with `n` environments and an agent for it.
 fn setup(task: &str, n: usize, policy: &PolicySettings, n_steps: usize) -> (VecEnv, Normalizer, ActorCritic, Rollout) {
-    let envs = VecEnv::new(epgt_envs::find(task).unwrap(), n, 1).unwrap();
+    let envs = VecEnv::new(&epgt_envs::find(task).unwrap(), n, 1).unwrap();
     let (size, actions) = (envs.observation_space().size(), envs.action_space().clone());
     let agent = ActorCritic::new(policy, size, &actions, &mut Pcg64::from_seed(1));
     let rollout = Rollout::new(n_steps, n, size, actions.size());
@@ -266,7 +266,7 @@ fn squashed_actions_reach_the_task_and_draws_are_learned_from() {
     let (mut agent, rollout) = play(true);
 
     // Stepping by hand: torques of +-2 through a tanh earn what the rollout says.
-    let mut envs = VecEnv::new(epgt_envs::find("Pendulum-v1").unwrap(), 2, 1).unwrap();
+    let mut envs = VecEnv::new(&epgt_envs::find("Pendulum-v1").unwrap(), 2, 1).unwrap();
     let mut observations = vec![0.0; 6];
     envs.reset(&mut observations).unwrap();
     for (drawn, earned) in rollout.actions.chunks_exact(2).zip(rollout.raw_rewards.chunks_exact(2)) {

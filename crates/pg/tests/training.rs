@@ -19,7 +19,7 @@ struct Training {
 
 impl Training {
     fn new(task: &str, n: usize, normalize: bool, settings: Box<dyn MethodSettings>) -> Self {
-        let envs = VecEnv::new(epgt_envs::find(task).unwrap(), n, 1).unwrap();
+        let envs = VecEnv::new(&epgt_envs::find(task).unwrap(), n, 1).unwrap();
         let (observation, actions) = (envs.observation_space().size(), envs.action_space().clone());
         let mut rng = Pcg64::from_seed(1);
         let agent = ActorCritic::new(&PolicySettings::default(), observation, &actions, &mut rng);
@@ -147,7 +147,7 @@ fn a_time_limit_is_bootstrapped_with_the_value_of_the_cut_observation() {
     let mut training = Training::new("Pendulum-v1", 2, true, Box::new(settings));
     training.collect();
 
-    let mut envs = VecEnv::new(epgt_envs::find("Pendulum-v1").unwrap(), 2, 1).unwrap();
+    let mut envs = VecEnv::new(&epgt_envs::find("Pendulum-v1").unwrap(), 2, 1).unwrap();
     let mut observations = vec![0.0; 6];
     envs.reset(&mut observations).unwrap();
     let mut normalizer = Normalizer::new(3, 2, true, true, 0.99);

@@ -23,7 +23,7 @@ pub fn of(task: &TaskSpec, method: &str) -> impl Iterator<Item = (&'static str, 
         true if task.image.is_some() => "images",
         true if task.action.iter().all(|entry| entry.low == entry.high) => "discrete",
         true => "continuous",
-        false => family(task.id),
+        false => family(&task.id),
     };
     // Of a method of somebody's own nothing is known.
     let of_method = match method {

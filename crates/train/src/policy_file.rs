@@ -419,7 +419,7 @@ mod tests {
         let bytes = encode(&pendulum(), small());
         assert!(reason(&bytes[..bytes.len() / 2]).contains("damaged"));
         assert!(reason(b"not a policy").contains("damaged"));
-        assert!(reason(&encode(epgt_envs::find("CartPole-v1").unwrap(), small())).contains("another shape"));
+        assert!(reason(&encode(&epgt_envs::find("CartPole-v1").unwrap(), small())).contains("another shape"));
         let foreign = safetensors::serialize(Vec::<(&str, TensorView<'_>)>::new(), None).unwrap();
         assert!(reason(&foreign).contains("lacks the description"));
         let shared = PolicySettings {
@@ -431,7 +431,7 @@ mod tests {
             squash: true,
             ..small()
         };
-        assert!(reason(&encode(epgt_envs::find("CartPole-v1").unwrap(), squash)).contains("finite bounds"));
+        assert!(reason(&encode(&epgt_envs::find("CartPole-v1").unwrap(), squash)).contains("finite bounds"));
         // Sizes that only the header claims are never made.
         for hidden in [vec![1 << 32, 32], vec![usize::MAX; 3]] {
             let claimed = PolicySettings { hidden, ..small() };
@@ -446,7 +446,7 @@ mod tests {
         let image = |change: fn(&mut PolicySettings)| {
             let mut settings = small();
             change(&mut settings);
-            reason(&encode(epgt_envs::find("PixelCatch-v0").unwrap(), settings))
+            reason(&encode(&epgt_envs::find("PixelCatch-v0").unwrap(), settings))
         };
         assert!(image(|settings| settings.conv_channels = vec![1 << 40, 64, 32]).contains("more than it holds"));
         assert!(image(|settings| settings.image_hidden = vec![1 << 40]).contains("more than it holds"));
@@ -472,7 +472,7 @@ mod tests {
         let mut networks = ActorCritic::new(&settings, task.observed(), &actions, &mut Pcg64::from_seed(7));
         networks.params.values_mut().iter_mut().for_each(|x| *x += 0.1);
         let bytes = encode(
-            task,
+            &task,
             &settings,
             &networks,
             &Normalizer::new(0, 1, true, true, 0.99),

@@ -89,7 +89,7 @@ impl Registry {
     pub fn task(&self, id: &str) -> Result<TaskSpec, EnvError> {
         match self.tasks.iter().find(|task| task.id == id) {
             Some(task) => Ok(task.clone()),
-            None => epgt_envs::find(id).cloned(),
+            None => epgt_envs::find(id),
         }
     }
 

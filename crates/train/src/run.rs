@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use epgt_envs::gymnasium::ended_cpu_seconds;
+use epgt_envs::ended_worker_cpu_seconds;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact;
@@ -194,7 +194,7 @@ impl Run {
             started: Instant::now(),
             cpu_clock: usage::thread_cpu_seconds,
             // A worker's start belongs to its run.
-            cpu_started: usage::thread_cpu_seconds() + ended_cpu_seconds(),
+            cpu_started: usage::thread_cpu_seconds() + ended_worker_cpu_seconds(),
             notes: Vec::new(),
             has_told_of_cuts: false,
             _lock: lock,

@@ -12,8 +12,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::path::Path;
 
-use epgt_envs::gymnasium::ended_cpu_seconds;
-use epgt_envs::{EnvError, Normalizer, Observations, RowShape, TaskSpec, VecEnv};
+use epgt_envs::{EnvError, Normalizer, Observations, RowShape, TaskSpec, VecEnv, ended_worker_cpu_seconds};
 use epgt_hyper::{HyperAgent, Moment, Plan, Reading, SavedAgent};
 use epgt_nn::Parameters;
 use epgt_pg::{ActorCritic, Earned, HyperReward, Method, NotFinite, Phase, Rollout, Rule, SavedMethod, collect};
@@ -283,7 +282,7 @@ impl Trainer {
     /// What `clock`, the CPU time of the thread that trains or of the process, shows, with that of the Python workers added. Only
     /// differences mean something, since a thread may have ended the workers of earlier runs.
     pub fn cpu_seconds(&self, clock: fn() -> f64) -> f64 {
-        clock() + ended_cpu_seconds() + self.envs.worker_cpu_seconds()
+        clock() + ended_worker_cpu_seconds() + self.envs.worker_cpu_seconds()
     }
 
     /// A score as a share of the way from random play to a human's (0 to 1), where the task has such scores.

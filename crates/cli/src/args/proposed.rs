@@ -25,7 +25,7 @@ impl TypedValueParser for Proposed {
 }
 
 pub fn task() -> Proposed {
-    Proposed(epgt_envs::tasks().iter().map(|task| task.id).collect())
+    Proposed(epgt_envs::tasks().iter().map(|task| &*task.id).collect())
 }
 
 pub fn algorithm() -> Proposed {

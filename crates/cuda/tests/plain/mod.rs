@@ -142,20 +142,12 @@ impl Plain {
     }
 }
 
-/// The network on the GPU, with the plain one's weights, if there is a GPU.
-pub fn on_gpu(plain: &Plain) -> Option<Gpu> {
-    match Gpu::open(plain.shape.clone(), false) {
-        Ok(mut gpu) => {
-            let weights: Vec<f32> = plain.weights.iter().map(|&w| w as f32).collect();
-            gpu.write(Buffer::Weights, &weights);
-            Some(gpu)
-        }
-        Err(sentence) => {
-            assert!(sentence.contains("--device cpu"), "{sentence}");
-            println!("skipped: {sentence}");
-            None
-        }
-    }
+/// The network on the GPU, with the plain one's weights.
+pub fn on_gpu(plain: &Plain) -> Gpu {
+    let mut gpu = Gpu::open(plain.shape.clone(), false).expect("a GPU");
+    let weights: Vec<f32> = plain.weights.iter().map(|&w| w as f32).collect();
+    gpu.write(Buffer::Weights, &weights);
+    gpu
 }
 
 pub fn close(what: &str, ours: &[f32], theirs: &[f64]) {
