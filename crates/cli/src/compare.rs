@@ -1,11 +1,12 @@
 //! `epgt compare`: the scores of runs in one table per task, one row per method, each against the first.
 
+use epgt_experiments::comparison::{Comparison, Summary, table};
+use epgt_experiments::groups::{self, Group};
+use epgt_experiments::runs;
+
 use crate::Done;
 use crate::args::CompareArgs;
 use crate::output::{self, note, print};
-use crate::report::groups::{self, Group};
-use crate::report::runs;
-use crate::report::tables::{Comparison, Summary, table};
 
 /// The command.
 pub fn run(args: &CompareArgs) -> Result<Done, String> {
@@ -42,7 +43,7 @@ pub fn run(args: &CompareArgs) -> Result<Done, String> {
         text.push_str(&output::table(&table(&summaries, 0, Comparison::EachOverReference)));
     }
     if text.is_empty() {
-        let what = args.score.name();
+        let what = args.score.title();
         let names: Vec<String> = args.runs.iter().map(|path| path.display().to_string()).collect();
         return Err(format!(
             "there is no finished run with a score ({what}) below {}",

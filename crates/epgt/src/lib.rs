@@ -15,7 +15,8 @@
 //! | [`pg`] | rollouts, advantages, losses, and the methods A2C, PPO and ACKTR |
 //! | [`envs`] | tasks with Gymnasium's meaning, and many copies of one stepped together |
 //! | [`nn`] | networks that push gradients back, optimisers, K-FAC |
-//! | [`report`] | statistics, tables, charts and pages over runs |
+//! | [`experiments`] | several methods on several tasks and seeds, and how runs compare |
+//! | [`report`] | statistics, tables, charts and pages |
 //! | [`render`] | pictures and animations of what an environment shows |
 //! | [`settings`] | settings that are declared once, for defaults, help, files and parsers |
 //! | [`rng`] | seeded randomness that can be saved, equal to NumPy's |
@@ -84,6 +85,7 @@
 //! [`envs`] how tasks are made. The program for the command line is the package `epgt-cli`.
 
 pub use epgt_envs as envs;
+pub use epgt_experiments as experiments;
 pub use epgt_hyper as hyper;
 pub use epgt_nn as nn;
 pub use epgt_pg as pg;

@@ -136,6 +136,29 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Sentences of which a line that is wider than `columns` is broken between words and keeps its indentation.
+///
+/// ```
+/// use epgt_report::text::filled;
+/// assert_eq!(filled("short\n\n  one two three\n", 10), "short\n\n  one two\n  three\n");
+/// assert_eq!(filled("  one two three", 15), "  one two three");
+/// ```
+pub fn filled(text: &str, columns: usize) -> String {
+    let fill = |line: &str| {
+        if line.chars().count() <= columns {
+            return line.to_string();
+        }
+        let margin = " ".repeat((line.len() - line.trim_start_matches(' ').len()).min(columns / 2));
+        let lines = wrapped(line, columns - margin.len());
+        lines
+            .iter()
+            .map(|line| format!("{margin}{line}"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    text.split('\n').map(fill).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,11 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use epgt_experiments::{Plan, State, library};
 use epgt_report::text_table::TextTable;
 
-use super::cell::State;
-use super::plan::Plan;
-use super::{library, open};
+use super::open;
 use crate::args::PlaceArgs;
 use crate::hyperparameters::tuned;
 use crate::{Done, output};

@@ -8,7 +8,7 @@ use epgt_train::table::{CsvTable, read_csv};
 use epgt_train::{CONFIG, Config};
 
 use crate::output;
-use crate::report::runs::natural;
+use epgt_experiments::runs::natural;
 
 const DECISIONS: &str = "decisions.csv";
 const METRICS: &str = "metrics.csv";

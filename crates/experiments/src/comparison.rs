@@ -13,22 +13,28 @@ use epgt_report::statistics::{
 };
 use epgt_report::text_table::TextTable;
 
-use super::groups::{Group, Task};
-use super::runs::Measure;
+use crate::groups::{Group, Task};
+use crate::measure::Measure;
 
 /// A bootstrap interval of fewer scores is too narrow to rest a claim on.
 pub const LEAST_RUNS: usize = 5;
 
 /// What one method reached on one task.
 pub struct Summary<'a> {
+    /// The method's name.
     pub name: &'a str,
+    /// Its place among all methods, which gives it its colour.
     pub index: usize,
+    /// One score per finished run.
     pub scores: Vec<f64>,
+    /// Their mean.
     pub mean: f64,
+    /// The 95% bootstrap interval of the mean.
     pub interval: Interval,
 }
 
 impl<'a> Summary<'a> {
+    /// The summary of these scores.
     pub fn of(name: &'a str, index: usize, scores: Vec<f64>) -> Self {
         Self {
             name,

@@ -1,6 +1,6 @@
 //! Runs by task and method: the one place that says which runs belong together, for reports, comparisons and experiments.
 //!
-//! Runs are of one method where everything that decides their results is the same but for the seed ([`super::runs::settings`]).
+//! Runs are of one method where everything that decides their results is the same but for the seed ([`crate::runs::settings`]).
 //! Two things keep runs apart besides: an experiment's directories `TASK/METHOD/seed-S` name the method, and directories of
 //! runs that the user names one by one are what is to be compared. A seed counts once.
 
@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use epgt_report::text::{one_line, shortened};
 
-use super::runs::{Measure, Run, natural};
-use crate::output::file_name;
+use crate::layers::file_name;
+use crate::measure::Measure;
+use crate::runs::{Run, natural};
 
 /// Settings that a name says wherever methods of one task differ in them.
 const LEADING: [&str; 4] = ["algo", "scheduler", "preset", "steps"];
@@ -26,7 +27,9 @@ const LONGEST_VALUE: usize = 40;
 pub struct Group {
     /// The method's place among all methods, which gives it its colour.
     pub index: usize,
+    /// The method's name, made of what sets it apart from the others.
     pub name: String,
+    /// Its runs, in the order of their seeds.
     pub runs: Vec<Run>,
 }
 
@@ -46,21 +49,25 @@ impl Group {
 /// The runs of one task.
 #[derive(Clone, Debug)]
 pub struct Task {
+    /// Its id, with those of its options that differ from others of the same id.
     pub name: String,
+    /// The methods that have runs on it.
     pub groups: Vec<Group>,
 }
 
 impl Task {
     /// What a measure is on this task.
     pub fn measure(&self, measure: Measure) -> String {
-        measure.of(self.groups.iter().flat_map(Group::episodes))
+        measure.title_for(self.groups.iter().flat_map(Group::episodes))
     }
 }
 
 /// Everything that was found, in order.
 #[derive(Clone, Debug)]
 pub struct Collection {
+    /// The names of all methods.
     pub methods: Vec<String>,
+    /// The runs by task and method.
     pub tasks: Vec<Task>,
     /// A sentence for each run that is left out because its seed is there already.
     pub twice: Vec<String>,

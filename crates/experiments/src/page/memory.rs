@@ -8,7 +8,7 @@ use epgt_report::tsne::tsne;
 use epgt_train::{Remembered, remembered};
 
 use super::figures::Figure;
-use super::groups::{Group, Task};
+use crate::groups::{Group, Task};
 use crate::parallel::{in_turn, lock, threads};
 
 /// Points of a map, and tasks and methods that get one.

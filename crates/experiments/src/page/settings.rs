@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use epgt_hyper::{Axis, Grid};
+use epgt_report::numbers::short;
 use epgt_report::statistics::mean;
 use epgt_report::text::shortened;
 use epgt_report::text_table::TextTable;
+use epgt_train::usage::cpu_model;
 use epgt_train::{Marker, version};
 
-use super::groups::Task;
-use super::runs::Run;
-use crate::bench::cpu_model;
-use crate::explain::short;
+use crate::groups::Task;
+use crate::runs::Run;
 
 /// The settings in which the methods of a task differ; `None` where there are none.
 pub fn differences(task: &Task) -> Option<TextTable> {

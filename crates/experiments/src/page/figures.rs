@@ -4,9 +4,10 @@ use epgt_report::aggregate::{performance_profile, profile_intervals};
 use epgt_report::chart::{Drawing, Plot, Row, Series, rows};
 use epgt_report::curve::{Band, Curve, band};
 
-use super::groups::{Group, Task};
-use super::runs::{Measure, Run};
-use super::tables::Summary;
+use crate::comparison::Summary;
+use crate::groups::{Group, Task};
+use crate::measure::Measure;
+use crate::runs::Run;
 
 /// Points of a curve.
 const POINTS: usize = 100;

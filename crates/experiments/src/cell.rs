@@ -7,7 +7,7 @@ use epgt_report::text::{one_line, shortened};
 use epgt_train::artifact::write_atomically;
 use epgt_train::{CONFIG, Config, MARKER, RESULT, RunError, RunResult, claim, config_text, is_training};
 
-use crate::report::runs::settings;
+use crate::runs::settings;
 
 /// What a run that failed leaves in its directory: why.
 const FAILURE: &str = "failure.txt";
@@ -17,9 +17,13 @@ const LONGEST_FAILURE: usize = 4000;
 
 /// One run of the experiment.
 pub struct Cell {
+    /// The task's number in the plan.
     pub task: usize,
+    /// The method's number in the plan.
     pub method: usize,
+    /// Where it is, or is to be.
     pub directory: PathBuf,
+    /// What it does.
     pub config: Config,
     /// Why it cannot be made with the experiment's scale, where it cannot.
     pub refused: Option<String>,

@@ -8,8 +8,9 @@ use epgt_report::curve::Curve;
 use epgt_train::RunResult;
 use epgt_train::table::read_csv;
 
-use super::cell::Cell;
-use super::plan::{Plan, Score};
+use crate::cell::Cell;
+use crate::measure::Measure;
+use crate::plan::Plan;
 
 /// One finished run.
 pub struct Row {
@@ -41,14 +42,8 @@ impl Row {
     }
 
     /// The number that methods are compared by.
-    pub fn score(&self, score: Score) -> Option<f64> {
-        match score {
-            Score::ReturnLast100 => self.result.return_last_100,
-            Score::BestEvaluation => self.result.best_evaluation,
-            Score::BestCheckpoint => self.result.best_checkpoint,
-            Score::Auc => self.auc,
-            Score::HumanNormalised => self.result.human_normalised,
-        }
+    pub fn score(&self, score: Measure) -> Option<f64> {
+        score.of(&self.result, || self.auc)
     }
 
     /// Environment steps per second of processor time; `None` where that was too short to be measured.

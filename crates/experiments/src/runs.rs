@@ -9,10 +9,11 @@ use std::time::SystemTime;
 
 use epgt_report::curve::Curve;
 use epgt_report::text::{one_line, shortened};
+use epgt_train::artifact::reason;
 use epgt_train::table::{CsvTable, read_csv};
 use epgt_train::{Assignment, CHECKPOINT, CONFIG, Config, RESULT, RunResult};
 
-use crate::output::reason;
+use crate::measure::Measure;
 
 /// Why a run of an experiment stopped.
 const FAILURE: &str = "failure.txt";
@@ -29,15 +30,21 @@ const DEPTH: usize = 8;
 /// One run as far as it has come.
 #[derive(Clone, Debug)]
 pub struct Run {
+    /// Where it is.
     pub directory: PathBuf,
     /// Which of the named directories it was found below.
     pub origin: usize,
+    /// Its task's id.
     pub task: String,
+    /// Its policy-gradient method.
     pub algo: String,
+    /// Its scheduler.
     pub scheduler: String,
+    /// Its seed.
     pub seed: String,
     /// `section.key` and its value of everything that decides its results, but for the seed.
     pub settings: BTreeMap<String, String>,
+    /// All its settings, as it has written them.
     pub config_text: String,
     /// There once it has finished.
     pub result: Option<RunResult>,
@@ -46,65 +53,6 @@ pub struct Run {
     /// Why it stopped, where an experiment has written it down.
     pub failure: Option<String>,
     metrics: CsvTable,
-}
-
-/// The numbers of a run that methods are compared by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Measure {
-    /// Mean return of the last hundred training episodes
-    Final,
-    /// Mean return of the best policy, played once training was over
-    Checkpoint,
-    /// The best evaluation during training
-    Evaluation,
-    /// Area under the learning curve, as a mean return over training
-    Area,
-    /// The final score between random play (0) and a human (1), for games that have both
-    Human,
-}
-
-impl Measure {
-    pub const ALL: [Self; 5] = [Self::Final, Self::Human, Self::Checkpoint, Self::Evaluation, Self::Area];
-
-    /// What it is, where the finished runs have had so many episodes.
-    pub fn of(self, episodes: impl Iterator<Item = u64>) -> String {
-        let name = self.name();
-        match self {
-            Self::Final | Self::Human => name.replace("the last 100 training episodes", &last_episodes(episodes)),
-            _ => name.to_string(),
-        }
-    }
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Final => "return of the last 100 training episodes",
-            Self::Checkpoint => "return of the best checkpoint, played once training was over",
-            Self::Evaluation => "best evaluation during training",
-            Self::Area => "area under the learning curve (mean return over training)",
-            Self::Human => "human-normalised score of the last 100 training episodes (0: random play, 1: a human)",
-        }
-    }
-
-    pub fn slug(self) -> &'static str {
-        match self {
-            Self::Final => "final",
-            Self::Checkpoint => "checkpoint",
-            Self::Evaluation => "evaluation",
-            Self::Area => "area",
-            Self::Human => "human-normalised",
-        }
-    }
-}
-
-/// The episodes that a score of the last hundred is made of, where runs have had so many: some may not have had a hundred.
-pub fn last_episodes(episodes: impl Iterator<Item = u64>) -> String {
-    let counted: Vec<u64> = episodes.map(|episodes| episodes.min(100)).collect();
-    match (counted.iter().min(), counted.iter().max()) {
-        (Some(1), Some(1)) => "the only training episode".to_string(),
-        (Some(least), Some(most)) if least < most => format!("the last {least} to {most} training episodes"),
-        (Some(all), _) => format!("the last {all} training episodes"),
-        _ => "the last 100 training episodes".to_string(),
-    }
 }
 
 impl Run {
@@ -119,13 +67,7 @@ impl Run {
     /// The score of a finished run; an unfinished one has none.
     pub fn score(&self, measure: Measure) -> Option<f64> {
         let result = self.result.as_ref()?;
-        match measure {
-            Measure::Final => result.return_last_100,
-            Measure::Checkpoint => result.best_checkpoint,
-            Measure::Evaluation => result.best_evaluation,
-            Measure::Area => self.curve("rollout/ep_rew_mean").area(),
-            Measure::Human => result.human_normalised,
-        }
+        measure.of(result, || self.curve("rollout/ep_rew_mean").area())
     }
 
     /// How far it has come, in environment steps.
@@ -363,15 +305,6 @@ mod tests {
         let older: Vec<&str> = now.lines().filter(|line| !line.starts_with("final_episodes")).collect();
         assert_eq!(older.len() + 1, now.lines().count());
         assert_eq!(settings(&older.join("\n")), settings(&now));
-    }
-
-    #[test]
-    fn a_score_of_the_last_hundred_episodes_says_how_many_there_were() {
-        let of = |episodes: &[u64]| Measure::Final.of(episodes.iter().copied());
-        assert_eq!(of(&[100, 2000]), "return of the last 100 training episodes");
-        assert_eq!(of(&[4, 4]), "return of the last 4 training episodes");
-        assert_eq!(of(&[4, 4000]), "return of the last 4 to 100 training episodes");
-        assert_eq!(of(&[1]), "return of the only training episode");
     }
 
     #[test]

@@ -3,24 +3,53 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use epgt_report::numbers::hundredths as number;
 use epgt_report::statistics::{
     Interval, RESAMPLES, bootstrap_interval, interquartile_mean, mean, median, standard_deviation,
 };
-use epgt_report::text::markdown;
+use epgt_report::text::{filled, markdown};
 use epgt_report::text_table::TextTable;
 
-use super::filter::Filter;
-use super::plan::{Method, Plan, Score, Statistic};
-use super::rows::Row;
-use crate::output;
-use crate::report::runs::last_episodes;
-use crate::report::tables::LEAST_RUNS as LEAST_SEEDS;
+use crate::comparison::LEAST_RUNS as LEAST_SEEDS;
+use crate::filter::Filter;
+use crate::measure::last_episodes;
+use crate::plan::{Method, Plan, Statistic};
+use crate::rows::Row;
 
 /// For whom a report is laid out.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Style {
-    Plain,
+    /// For a terminal of so many columns, or for a file or a pipe, where a row is a line however wide.
+    Plain(Option<usize>),
+    /// For a document.
     Markdown,
+}
+
+impl Style {
+    /// A table.
+    pub(crate) fn table(self, table: &TextTable) -> String {
+        match self {
+            Self::Plain(Some(columns)) => table.fitted(columns),
+            Self::Plain(None) => table.plain(),
+            Self::Markdown => table.markdown(),
+        }
+    }
+
+    /// Sentences of the program's own.
+    pub(crate) fn filled(self, text: &str) -> String {
+        match self {
+            Self::Plain(Some(columns)) => filled(text, columns),
+            Self::Plain(None) | Self::Markdown => text.to_string(),
+        }
+    }
+
+    /// Sentences with names that come from the experiment's file.
+    fn words(self, text: &str) -> String {
+        match self {
+            Self::Plain(_) => self.filled(text),
+            Self::Markdown => markdown(text),
+        }
+    }
 }
 
 /// What one method reached on one task.
@@ -79,19 +108,12 @@ fn summaries<'a>(plan: &'a Plan, rows: &[Row], task: usize, methods: &[usize]) -
 /// named.
 pub fn report(plan: &Plan, rows: &[Row], begun: &Begun, filter: &Filter, style: Style) -> String {
     let mut text = String::new();
-    if style == Style::Plain && plan.scale != 1.0 {
+    if style != Style::Markdown && plan.scale != 1.0 {
         let _ = writeln!(text, "{}\n", plan.title());
     }
     let mut gap = "";
-    let lay_out = |table: &TextTable| match style {
-        Style::Plain => output::table(table),
-        Style::Markdown => table.markdown(),
-    };
-    // Names in sentences come from the experiment's file.
-    let words = |sentence: &str| match style {
-        Style::Plain => output::filled(sentence),
-        Style::Markdown => markdown(sentence),
-    };
+    let lay_out = |table: &TextTable| style.table(table);
+    let words = |sentence: &str| style.words(sentence);
     let mut absent: Vec<&str> = Vec::new();
     for (index, task) in plan.tasks.iter().enumerate() {
         let meant = (0..plan.methods.len()).filter(|&method| filter.takes_row(index, method));
@@ -102,7 +124,7 @@ pub fn report(plan: &Plan, rows: &[Row], begun: &Begun, filter: &Filter, style: 
         }
         let summaries = summaries(plan, rows, index, &shown);
         let _ = match style {
-            Style::Plain => writeln!(
+            Style::Plain(_) => writeln!(
                 text,
                 "{gap}{}\n",
                 words(&format!("{task}, {}", score(plan, rows, index)))
@@ -142,8 +164,7 @@ fn score(plan: &Plan, rows: &[Row], task: usize) -> String {
             .filter(|row| row.task == task)
             .map(|row| row.result.episodes)
     };
-    let is_short =
-        matches!(plan.score, Score::ReturnLast100 | Score::HumanNormalised) && own().any(|episodes| episodes < 100);
+    let is_short = plan.score.is_of_last_episodes() && own().any(|episodes| episodes < 100);
     match is_short {
         true => format!("{} ({})", plan.score.name(), last_episodes(own())),
         false => plan.score.name().to_string(),
@@ -308,13 +329,6 @@ fn list(names: &[&str]) -> String {
         [] => String::new(),
         [one] => one.to_string(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-pub fn number(x: f64) -> String {
-    match x.is_finite() {
-        true => format!("{x:.2}"),
-        false => "-".to_string(),
     }
 }
 
