@@ -10,7 +10,7 @@ use crate::output::{self, note, print};
 
 /// The command.
 pub fn run(args: &CompareArgs) -> Result<Done, String> {
-    let (found, broken) = runs::find(&args.runs)?;
+    let (found, broken) = runs::find(&args.runs).map_err(|error| error.to_string())?;
     let collection = groups::collect(found, &args.runs);
     for sentence in broken.iter().chain(&collection.twice) {
         note(&format!("left out: {sentence}"));
@@ -18,7 +18,7 @@ pub fn run(args: &CompareArgs) -> Result<Done, String> {
     let all = || collection.tasks.iter().flat_map(|task| &task.groups);
     let unfinished = all()
         .flat_map(|group| &group.runs)
-        .filter(|run| run.result.is_none())
+        .filter(|run| run.record.result.is_none())
         .count();
     if unfinished > 0 {
         let run = if unfinished == 1 { "run has" } else { "runs have" };

@@ -33,6 +33,7 @@ mod rows;
 mod run;
 pub mod runs;
 mod table;
+mod verdict;
 
 pub use cell::{Cell, State};
 pub use filter::Filter;

@@ -17,7 +17,7 @@ use epgt_train::artifact::{reason, write_atomically};
 use crate::comparison::{self, Comparison, Summary};
 use crate::groups::{self, Collection, Group, Task};
 use crate::measure::Measure;
-use crate::runs;
+use crate::{runs, verdict};
 use figures::Figure;
 
 /// What [`write()`] has made.
@@ -44,7 +44,7 @@ pub fn write(
     title: Option<&str>,
     notes: &[String],
 ) -> Result<Written, String> {
-    let (found, broken) = runs::find(directories)?;
+    let (found, broken) = runs::find(directories).map_err(|error| error.to_string())?;
     if found.is_empty() {
         let more = broken
             .first()
@@ -181,7 +181,7 @@ impl Report {
             .iter()
             .flat_map(|task| &task.groups)
             .flat_map(|group| &group.runs);
-        let unfinished: Vec<_> = all.filter(|run| run.result.is_none()).collect();
+        let unfinished: Vec<_> = all.filter(|run| run.record.result.is_none()).collect();
         let twice = &collection.twice;
         if !unfinished.is_empty() || !broken.is_empty() || !twice.is_empty() {
             let mut told = Vec::new();
@@ -202,13 +202,12 @@ impl Report {
             }
             self.page.fold(&told.join("; "));
             for run in unfinished {
-                let place = run.directory.display();
+                let place = run.record.directory.display();
                 let why = run
-                    .failure
-                    .as_ref()
+                    .failure()
                     .map(|sentence| format!(": {sentence}"))
                     .unwrap_or_default();
-                let (step, seed) = (run.steps(), &run.seed);
+                let (step, seed) = (run.steps(), &run.record.seed);
                 self.page
                     .note(&format!("{place} has come to step {step:.0} (seed {seed}){why}"));
             }
@@ -280,7 +279,7 @@ impl Report {
 
     fn task(&mut self, task: &Task, maps: Vec<Figure>) {
         let ranked = comparison::ranked(task, Measure::Final);
-        self.page.heading(&task.name).headline(&comparison::headline(&ranked));
+        self.page.heading(&task.name).headline(&verdict::of_task(&ranked));
         let mut first = Vec::new();
         if !ranked.is_empty() {
             first.push(figures::scores(task, Measure::Final, &ranked));
@@ -353,7 +352,7 @@ impl Report {
                     self.page.note(&format!("{} schedules {sentence}.", group.name));
                 }
                 self.page.fold(&format!("All settings of {}", group.name));
-                self.page.verbatim(&group.runs[0].config_text).end_fold();
+                self.page.verbatim(&group.runs[0].record.config_text).end_fold();
             }
         }
         self.page

@@ -4,17 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use epgt_report::numbers::hundredths as number;
-use epgt_report::statistics::{
-    Interval, RESAMPLES, bootstrap_interval, interquartile_mean, mean, median, standard_deviation,
-};
+use epgt_report::statistics::{RESAMPLES, bootstrap_interval, interquartile_mean, mean, median, standard_deviation};
 use epgt_report::text::{filled, markdown};
 use epgt_report::text_table::TextTable;
 
-use crate::comparison::LEAST_RUNS as LEAST_SEEDS;
+use crate::comparison::Summary;
 use crate::filter::Filter;
 use crate::measure::last_episodes;
 use crate::plan::{Method, Plan, Statistic};
 use crate::rows::Row;
+use crate::verdict::{Contender, list, of_experiment};
 
 /// For whom a report is laid out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,17 +51,14 @@ impl Style {
     }
 }
 
-/// What one method reached on one task.
-struct Summary<'a> {
-    name: &'a str,
+/// What one method reached on one task, with what an experiment's table says beside the scores.
+struct Entry<'a> {
+    summary: Summary<'a>,
     group: Option<&'a str>,
-    scores: Vec<f64>,
     /// All seeds of the experiment are among the scores.
     complete: bool,
-    mean: f64,
     /// What the methods are ordered by: the mean or the median.
     first: f64,
-    interval: Interval,
     aucs: Vec<f64>,
     f_statistics: Vec<f64>,
     /// Steps to the threshold; those of the whole run where it was not reached.
@@ -76,21 +72,18 @@ struct Summary<'a> {
 /// Tasks and methods, by their numbers in the plan, of which at least one run has begun.
 pub type Begun = BTreeSet<(usize, usize)>;
 
-fn summaries<'a>(plan: &'a Plan, rows: &[Row], task: usize, methods: &[usize]) -> Vec<Summary<'a>> {
-    let summary = |&index: &usize| {
+fn entries<'a>(plan: &'a Plan, rows: &[Row], task: usize, methods: &[usize]) -> Vec<Entry<'a>> {
+    let entry = |&index: &usize| {
         let method: &'a Method = &plan.methods[index];
         let own = || rows.iter().filter(move |row| (row.task, row.method) == (task, index));
         let scores: Vec<f64> = own().filter_map(|row| row.score(plan.score)).collect();
-        Summary {
-            name: &method.name,
+        Entry {
             group: method.group.as_deref(),
             complete: scores.len() as u64 == plan.seeds,
-            mean: mean(&scores),
             first: match plan.statistic {
                 Statistic::Mean => mean(&scores),
                 Statistic::Median => median(&scores),
             },
-            interval: bootstrap_interval(&scores, RESAMPLES, 0),
             aucs: own().filter_map(|row| row.auc).collect(),
             f_statistics: own().filter_map(|row| row.f_statistic).collect(),
             reached: own()
@@ -98,10 +91,10 @@ fn summaries<'a>(plan: &'a Plan, rows: &[Row], task: usize, methods: &[usize]) -
                 .collect(),
             reaching: own().filter(|row| row.reached.is_some()).count(),
             cost: mean(&own().map(|row| row.steps_in_all() as f64).collect::<Vec<_>>()),
-            scores,
+            summary: Summary::of(&method.name, index, scores),
         }
     };
-    methods.iter().map(summary).collect()
+    methods.iter().map(entry).collect()
 }
 
 /// The tables of the tasks and methods that are meant, each with the sentence that it bears. What no run has begun of is only
@@ -122,7 +115,7 @@ pub fn report(plan: &Plan, rows: &[Row], begun: &Begun, filter: &Filter, style: 
             absent.extend((!missing.is_empty()).then_some(task.as_str()));
             continue;
         }
-        let summaries = summaries(plan, rows, index, &shown);
+        let entries = entries(plan, rows, index, &shown);
         let _ = match style {
             Style::Plain(_) => writeln!(
                 text,
@@ -132,8 +125,8 @@ pub fn report(plan: &Plan, rows: &[Row], begun: &Begun, filter: &Filter, style: 
             Style::Markdown => writeln!(text, "{gap}## {}\n", words(task)),
         };
         gap = "\n";
-        text.push_str(&lay_out(&comparison(plan, &summaries)));
-        let _ = writeln!(text, "\n{}", words(&verdict(plan.statistic, &summaries)));
+        text.push_str(&lay_out(&comparison(plan, &entries)));
+        let _ = writeln!(text, "\n{}", words(&verdict(plan.statistic, &entries)));
         if !missing.is_empty() {
             let names: Vec<&str> = missing
                 .iter()
@@ -143,7 +136,7 @@ pub fn report(plan: &Plan, rows: &[Row], begun: &Begun, filter: &Filter, style: 
         }
         // A group is compared as a whole.
         let whole = missing.iter().all(|&method| plan.methods[method].group.is_none());
-        if whole && let Some(table) = groups(plan, &summaries) {
+        if whole && let Some(table) = groups(plan, &entries) {
             let _ = write!(text, "\n{}", lay_out(&table));
         }
     }
@@ -171,7 +164,7 @@ fn score(plan: &Plan, rows: &[Row], task: usize) -> String {
     }
 }
 
-fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
+fn comparison(plan: &Plan, entries: &[Entry<'_>]) -> TextTable {
     let steps_to = plan.threshold.map(|threshold| format!("steps to {threshold}"));
     // The mean stays with its deviation and interval, wherever they stand.
     let mut header = match plan.statistic {
@@ -183,23 +176,23 @@ fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
         header.extend([steps_to, "95% interval", "runs there"]);
     }
     // Where a method trains several members, what it cost belongs beside what it reached.
-    let costs_differ = summaries.iter().any(|summary| summary.cost > 1.5 * summaries[0].cost);
+    let costs_differ = entries.iter().any(|entry| entry.cost > 1.5 * entries[0].cost);
     if costs_differ {
         header.push("steps in all");
     }
     let mut table = TextTable::new(&header);
-    for summary in summaries {
-        let scores = &summary.scores;
-        let seeds = match summary.complete {
+    for entry in entries {
+        let scores = &entry.summary.scores;
+        let seeds = match entry.complete {
             true => scores.len().to_string(),
             false => format!("{} of {}", scores.len(), plan.seeds),
         };
         let mut fields = vec![
-            summary.name.to_string(),
+            entry.summary.name.to_string(),
             seeds,
-            number(summary.mean),
+            number(entry.summary.mean),
             number(standard_deviation(scores)),
-            format!("{:.2}", summary.interval),
+            format!("{:.2}", entry.summary.interval),
         ];
         let place = match plan.statistic {
             Statistic::Mean => fields.len(),
@@ -209,24 +202,20 @@ fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
         fields.extend([
             number(interquartile_mean(scores)),
             number(scores.iter().copied().fold(f64::NAN, f64::max)),
-            number(mean(&summary.aucs)),
-            format!("{:.2}", bootstrap_interval(&summary.aucs, RESAMPLES, 0)),
-            number(mean(&summary.f_statistics)),
+            number(mean(&entry.aucs)),
+            format!("{:.2}", bootstrap_interval(&entry.aucs, RESAMPLES, 0)),
+            number(mean(&entry.f_statistics)),
         ]);
         if steps_to.is_some() {
             // Runs that never came there count with all their steps, so that the mean is too small rather than too large.
-            let at_least = if summary.reaching < summary.reached.len() {
-                "> "
-            } else {
-                ""
-            };
-            let interval = bootstrap_interval(&summary.reached, RESAMPLES, 0);
-            fields.push(format!("{at_least}{:.0}", mean(&summary.reached)));
+            let at_least = if entry.reaching < entry.reached.len() { "> " } else { "" };
+            let interval = bootstrap_interval(&entry.reached, RESAMPLES, 0);
+            fields.push(format!("{at_least}{:.0}", mean(&entry.reached)));
             fields.push(format!("{interval:.0}"));
-            fields.push(format!("{} of {}", summary.reaching, summary.reached.len()));
+            fields.push(format!("{} of {}", entry.reaching, entry.reached.len()));
         }
         if costs_differ {
-            fields.push(format!("{:.0}", summary.cost));
+            fields.push(format!("{:.0}", entry.cost));
         }
         table.row(&fields.iter().map(String::as_str).collect::<Vec<_>>());
     }
@@ -235,27 +224,27 @@ fn comparison(plan: &Plan, summaries: &[Summary<'_>]) -> TextTable {
 
 /// Each group's mean over its methods, as a share of the reference group's best method: with a group of starts that are off
 /// by some factor, the tuning-free score (1: as good as the best start, whatever the start).
-fn groups(plan: &Plan, summaries: &[Summary<'_>]) -> Option<TextTable> {
+fn groups(plan: &Plan, entries: &[Entry<'_>]) -> Option<TextTable> {
     let reference = plan.reference.as_deref()?;
-    let in_reference = summaries.iter().filter(|summary| summary.group == Some(reference));
-    let best = in_reference.map(|summary| summary.mean).fold(f64::NAN, f64::max);
+    let in_reference = entries.iter().filter(|entry| entry.group == Some(reference));
+    let best = in_reference.map(|entry| entry.summary.mean).fold(f64::NAN, f64::max);
     let best = if best > 0.0 { best } else { f64::NAN };
     let share = format!("mean / best {reference}");
     let mut table = TextTable::new(&["group", "methods", &share, "95% interval"]);
     let mut names: Vec<&str> = Vec::new();
-    for name in summaries.iter().filter_map(|summary| summary.group) {
+    for name in entries.iter().filter_map(|entry| entry.group) {
         if !names.contains(&name) {
             names.push(name);
         }
     }
     for name in names {
-        let members: Vec<&Summary<'_>> = summaries.iter().filter(|summary| summary.group == Some(name)).collect();
+        let members: Vec<&Entry<'_>> = entries.iter().filter(|entry| entry.group == Some(name)).collect();
         // One value per seed, over all methods of the group; a missing run leaves nothing to say.
         let of_seed = |seed: usize| {
             mean(
                 &members
                     .iter()
-                    .map(|member| member.scores[seed] / best)
+                    .map(|member| member.summary.scores[seed] / best)
                     .collect::<Vec<_>>(),
             )
         };
@@ -275,111 +264,13 @@ fn groups(plan: &Plan, summaries: &[Summary<'_>]) -> Option<TextTable> {
 }
 
 /// Which method is ahead, and whether that can be called better.
-fn verdict(statistic: Statistic, summaries: &[Summary<'_>]) -> String {
-    let comparable = summaries.iter().filter(|summary| !summary.first.is_nan());
-    let Some(best) = comparable.max_by(|a, b| a.first.total_cmp(&b.first)) else {
-        return "No method has a score.".to_string();
+fn verdict(statistic: Statistic, entries: &[Entry<'_>]) -> String {
+    let contender = |entry: &'_ Entry<'_>| Contender {
+        name: entry.summary.name.to_string(),
+        height: entry.first,
+        interval: entry.summary.interval,
+        runs: entry.summary.scores.len(),
+        complete: entry.complete,
     };
-    let tied: Vec<&str> = summaries
-        .iter()
-        .filter(|summary| summary.first == best.first)
-        .map(|summary| summary.name)
-        .collect();
-    if tied.len() > 1 {
-        return format!(
-            "{} share the highest {}, {}: none is better.",
-            list(&tied),
-            statistic.name(),
-            number(best.first)
-        );
-    }
-    let ahead = format!(
-        "{} has the highest {}, {}",
-        best.name,
-        statistic.name(),
-        number(best.first)
-    );
-    let others = || summaries.iter().filter(|summary| !std::ptr::eq(*summary, best));
-    if others().next().is_none() {
-        return format!("{ahead}, and nothing to be compared with.");
-    }
-    if summaries.iter().any(|summary| !summary.complete) {
-        return format!("{ahead}; no method is called better, since runs or scores are missing.");
-    }
-    if best.scores.len() < LEAST_SEEDS {
-        return format!("{ahead}; no method is called better with fewer than {LEAST_SEEDS} seeds.");
-    }
-    // Nothing that is not a number lies clearly below.
-    let clear = |other: &&Summary<'_>| other.interval.high < best.interval.low;
-    let below: Vec<&str> = others().filter(clear).map(|other| other.name).collect();
-    let level: Vec<&str> = others().filter(|other| !clear(other)).map(|other| other.name).collect();
-    match (below.is_empty(), level.is_empty()) {
-        (_, true) => format!("{ahead}, and is better than every other: its interval overlaps none of theirs."),
-        (true, _) => format!("{ahead}, but its interval overlaps all others: no method is shown to be better."),
-        _ => format!(
-            "{ahead}. It is better than {} (intervals do not overlap), but not shown to be better than {}.",
-            list(&below),
-            list(&level)
-        ),
-    }
-}
-
-fn list(names: &[&str]) -> String {
-    match names {
-        [] => String::new(),
-        [one] => one.to_string(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn summary(name: &'static str, scores: &[f64], seeds: usize) -> Summary<'static> {
-        Summary {
-            name,
-            group: None,
-            scores: scores.to_vec(),
-            complete: scores.len() == seeds,
-            mean: mean(scores),
-            first: mean(scores),
-            interval: bootstrap_interval(scores, 1000, 0),
-            aucs: Vec::new(),
-            f_statistics: Vec::new(),
-            reached: Vec::new(),
-            reaching: 0,
-            cost: 0.0,
-        }
-    }
-
-    #[test]
-    fn better_is_said_only_where_intervals_do_not_overlap() {
-        let high = || summary("a", &[9.0, 9.1, 9.2, 9.3, 9.4], 5);
-        let level = || summary("b", &[8.0, 9.0, 9.2, 9.3, 9.6], 5);
-        let low = || summary("c", &[1.0, 1.1, 1.2, 1.3, 1.4], 5);
-        assert_eq!(
-            verdict(Statistic::Mean, &[low(), high(), high()]),
-            "a and a share the highest mean, 9.20: none is better."
-        );
-        assert!(
-            verdict(Statistic::Mean, &[low(), high()])
-                .contains("a has the highest mean, 9.20, and is better than every other")
-        );
-        assert!(verdict(Statistic::Mean, &[high(), level()]).contains("no method is shown to be better"));
-        let mixed = verdict(Statistic::Mean, &[high(), level(), low()]);
-        assert!(mixed.contains("better than c (intervals do not overlap), but not shown to be better than b"));
-    }
-
-    #[test]
-    fn nothing_is_called_better_on_few_seeds_or_missing_runs() {
-        let few = [summary("a", &[9.0; 2], 2), summary("b", &[1.0; 2], 2)];
-        assert!(verdict(Statistic::Mean, &few).contains("fewer than 5 seeds"));
-        let missing = [summary("a", &[9.0; 5], 5), summary("b", &[1.0; 4], 5)];
-        assert!(verdict(Statistic::Mean, &missing).contains("runs or scores are missing"));
-        assert_eq!(
-            verdict(Statistic::Mean, &[summary("a", &[], 5)]),
-            "No method has a score."
-        );
-    }
+    of_experiment(statistic, &entries.iter().map(contender).collect::<Vec<_>>())
 }

@@ -7,7 +7,6 @@ use epgt_report::curve::{Band, Curve, band};
 use crate::comparison::Summary;
 use crate::groups::{Group, Task};
 use crate::measure::Measure;
-use crate::runs::Run;
 
 /// Points of a curve.
 const POINTS: usize = 100;
@@ -105,7 +104,7 @@ fn series(name: &str, index: usize, band: &Band, intervals: bool) -> Series {
 pub fn schedules(task: &Task) -> Vec<Figure> {
     let mut figures = Vec::new();
     for group in &task.groups {
-        for name in group.runs.first().map(Run::scheduled).unwrap_or_default() {
+        for name in group.runs.first().map(|run| run.record.scheduled()).unwrap_or_default() {
             let mut curves: Vec<Curve> = group.runs.iter().map(|run| run.schedule(&name, false)).collect();
             let log = wants_log(&name, &curves);
             if log {
@@ -203,7 +202,7 @@ fn is_fixed(group: &Group) -> bool {
     group
         .runs
         .iter()
-        .all(|run| run.scheduler == "fixed" || run.scheduler == "random")
+        .all(|run| run.record.scheduler == "fixed" || run.record.scheduler == "random")
 }
 
 fn is_somewhere_above_zero(series: &Series) -> bool {
