@@ -9,7 +9,7 @@ mod population;
 mod schedule;
 
 pub use epgt_report::numbers::{self, short};
-use epgt_report::text::{one_line, shortened};
+use epgt_settings::{one_line, shortened};
 
 use crate::Done;
 use crate::args::ExplainArgs;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use epgt_report::text::{one_line, shortened};
+use epgt_settings::{one_line, shortened};
 use epgt_train::artifact::write_atomically;
 use epgt_train::record::{FAILURE, read_failure, read_result, settings, steps_logged};
 use epgt_train::{CONFIG, Config, MARKER, RunError, RunResult, claim, config_text, is_training};

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use epgt_report::text::{one_line, shortened};
+use epgt_settings::{one_line, shortened};
 use epgt_train::record::natural;
 
 use crate::layers::file_name;

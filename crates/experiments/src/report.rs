@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use epgt_report::text::{one_line, shortened};
+use epgt_settings::{one_line, shortened};
 
 use crate::cell::{Cell, State};
 use crate::filter::Filter;

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use epgt_report::text::shortened;
+use epgt_settings::shortened;
 use epgt_train::{ResumeWith, RunEnd, RunError, RunResult, Training};
 
 use crate::cell::{Cell, State};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use epgt_report::curve::Curve;
-use epgt_report::text::{one_line, shortened};
+use epgt_settings::{one_line, shortened};
 use epgt_train::record::{self, Record, RecordError};
 
 use crate::measure::Measure;

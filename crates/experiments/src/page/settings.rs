@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use epgt_hyper::{Axis, Grid};
 use epgt_report::numbers::short;
 use epgt_report::statistics::mean;
-use epgt_report::text::shortened;
 use epgt_report::text_table::TextTable;
+use epgt_settings::shortened;
 use epgt_train::usage::cpu_model;
 use epgt_train::{Marker, version};
 
