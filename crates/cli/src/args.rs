@@ -1,6 +1,7 @@
 //! The command line, and the help that teaches it.
 
 mod experiment;
+mod measure;
 mod page;
 mod proposed;
 

@@ -12,8 +12,6 @@ mod simulators;
 mod split;
 mod table;
 
-pub use table::cpu_model;
-
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;

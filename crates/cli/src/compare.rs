@@ -1,15 +1,16 @@
 //! `epgt compare`: the scores of runs in one table per task, one row per method, each against the first.
 
+use epgt_experiments::comparison::{Comparison, Summary, table};
+use epgt_experiments::groups::{self, Group};
+use epgt_experiments::runs;
+
 use crate::Done;
 use crate::args::CompareArgs;
 use crate::output::{self, note, print};
-use crate::report::groups::{self, Group};
-use crate::report::runs;
-use crate::report::tables::{Comparison, Summary, table};
 
 /// The command.
 pub fn run(args: &CompareArgs) -> Result<Done, String> {
-    let (found, broken) = runs::find(&args.runs)?;
+    let (found, broken) = runs::find(&args.runs).map_err(|error| error.to_string())?;
     let collection = groups::collect(found, &args.runs);
     for sentence in broken.iter().chain(&collection.twice) {
         note(&format!("left out: {sentence}"));
@@ -17,7 +18,7 @@ pub fn run(args: &CompareArgs) -> Result<Done, String> {
     let all = || collection.tasks.iter().flat_map(|task| &task.groups);
     let unfinished = all()
         .flat_map(|group| &group.runs)
-        .filter(|run| run.result.is_none())
+        .filter(|run| run.record.result.is_none())
         .count();
     if unfinished > 0 {
         let run = if unfinished == 1 { "run has" } else { "runs have" };
@@ -42,7 +43,7 @@ pub fn run(args: &CompareArgs) -> Result<Done, String> {
         text.push_str(&output::table(&table(&summaries, 0, Comparison::EachOverReference)));
     }
     if text.is_empty() {
-        let what = args.score.name();
+        let what = args.score.title();
         let names: Vec<String> = args.runs.iter().map(|path| path.display().to_string()).collect();
         return Err(format!(
             "there is no finished run with a score ({what}) below {}",

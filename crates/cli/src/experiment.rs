@@ -1,29 +1,20 @@
 //! `epgt experiment`: several methods on several tasks and seeds, and what can be said of them in the end.
 //!
-//! [`library`] finds the experiment file and [`plan`] checks it; [`mod@run`] makes the runs, each an ordinary run directory
-//! ([`cell`]) below `OUT/TASK/METHOD/seed-S`, so a stopped experiment goes on where it was and any run can be looked at by
-//! itself; [`report`] compares what is there, whoever made it.
+//! Everything about experiments that is not for a terminal is in the crate `epgt-experiments`.
 
-mod cell;
 mod cells;
-mod files;
-mod filter;
-mod layers;
-mod library;
 mod list;
-mod plan;
 mod progress;
 mod report;
-mod rows;
 mod run;
 mod status;
-mod table;
 
 use std::path::PathBuf;
 
+use epgt_experiments::{Plan, library};
+
 use crate::Done;
 use crate::args::{ExperimentArgs, ExperimentCommand, PlaceArgs};
-use plan::Plan;
 
 /// Does what the user asks of an experiment.
 pub fn run(args: &ExperimentArgs) -> Result<Done, String> {

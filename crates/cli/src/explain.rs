@@ -4,18 +4,17 @@
 mod course;
 mod log;
 mod moment;
-pub mod numbers;
 mod overview;
 mod population;
 mod schedule;
 
-use epgt_report::text::{one_line, shortened};
+pub use epgt_report::numbers::{self, short};
+use epgt_settings::{one_line, shortened};
 
 use crate::Done;
 use crate::args::ExplainArgs;
 use crate::output;
 use log::RunLog;
-pub use numbers::short;
 
 /// Characters of an error: what it quotes of a file may be of any length.
 const LONGEST_SENTENCE: usize = 400;

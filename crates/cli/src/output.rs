@@ -4,7 +4,7 @@
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::Mutex;
 
-use epgt_report::text::wrapped;
+use epgt_report::text;
 use epgt_report::text_table::TextTable;
 use epgt_settings::clean;
 pub use epgt_train::artifact::reason;
@@ -50,25 +50,9 @@ pub fn indented(table: &TextTable) -> String {
 /// Sentences for standard output: a line that is wider than the terminal is broken between words and keeps its indentation.
 pub fn filled(text: &str) -> String {
     match columns() {
-        Some(columns) => filled_to(text, columns),
+        Some(columns) => text::filled(text, columns),
         None => text.to_string(),
     }
-}
-
-fn filled_to(text: &str, columns: usize) -> String {
-    let fill = |line: &str| {
-        if line.chars().count() <= columns {
-            return line.to_string();
-        }
-        let margin = " ".repeat((line.len() - line.trim_start_matches(' ').len()).min(columns / 2));
-        let lines = wrapped(line, columns - margin.len());
-        lines
-            .iter()
-            .map(|line| format!("{margin}{line}"))
-            .collect::<Vec<_>>()
-            .join("\n")
-    };
-    text.split('\n').map(fill).collect::<Vec<_>>().join("\n")
 }
 
 /// An error as it can be shown, whatever is quoted in it: without control characters, and no line longer than anybody reads.
@@ -107,24 +91,5 @@ pub fn live_line(text: &str) {
         let _ = err
             .write_all(format!("\r\x1b[K{text}").as_bytes())
             .and_then(|()| err.flush());
-    }
-}
-
-/// A task's id as one part of a path: `ALE/Pong-v5` would be two, and `gym:Pong-v5` none on some systems.
-pub fn file_name(task: &str) -> String {
-    task.replace([':', '/'], "-")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::filled_to;
-
-    #[test]
-    fn a_line_that_is_too_wide_is_broken_between_words_and_keeps_its_margin() {
-        assert_eq!(
-            filled_to("short\n\n  one two three\n", 10),
-            "short\n\n  one two\n  three\n"
-        );
-        assert_eq!(filled_to("  one two three", 15), "  one two three");
     }
 }

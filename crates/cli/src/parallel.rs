@@ -1,52 +1,16 @@
 //! Several runs at a time, and how they are asked to stop.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use epgt_experiments::parallel::{in_turn, lock, threads};
 
 use crate::output;
-
-/// Threads for `jobs`: as many as asked for or as the machine has cores, and no more than there are jobs.
-pub fn threads(asked: Option<usize>, jobs: usize) -> usize {
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-    asked.unwrap_or_else(cores).clamp(1, jobs.max(1))
-}
 
 /// Shares the cores among so many runs at a time: workers that step environments on several threads use no more than theirs.
 pub fn share_cores(runs: usize) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     epgt_envs::gymnasium::use_threads(cores / runs.max(1));
-}
-
-/// Does `work(0)`, `work(1)`, .. up to `jobs`, each on the next free thread, until all are begun or `stop` is set.
-pub fn in_turn(threads: usize, jobs: usize, stop: &AtomicBool, work: impl Fn(usize) + Sync) {
-    let next = AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while !stop.load(Ordering::Relaxed) {
-                    let turn = next.fetch_add(1, Ordering::Relaxed);
-                    if turn >= jobs {
-                        break;
-                    }
-                    work(turn);
-                }
-            });
-        }
-    });
-}
-
-/// What some work comes to; a panic in it, which is a fault of the program, is a sentence instead, so that the work beside it goes
-/// on.
-pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
-    // Whatever the work has changed is dropped with it.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
-        let said = panic.downcast_ref::<String>().map(String::as_str);
-        let said = said
-            .or_else(|| panic.downcast_ref::<&str>().copied())
-            .unwrap_or("without a word");
-        format!("it ended by a fault of the program ({said}); please report it")
-    })
 }
 
 /// A flag that the first Ctrl-C sets, which is told at once; a second one ends the program.
@@ -63,9 +27,4 @@ pub fn stop_on_ctrl_c() -> Result<Arc<AtomicBool>, String> {
     })
     .map_err(|error| format!("cannot listen for Ctrl-C: {error}"))?;
     Ok(stop)
-}
-
-/// Locks a mutex; a thread that panicked while holding it leaves data that is still whole.
-pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

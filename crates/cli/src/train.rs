@@ -130,7 +130,7 @@ fn fresh_directory(config: &Config, seeds: u64) -> PathBuf {
     };
     let name = format!(
         "{}-{}-{}-{seeds}",
-        output::file_name(&run.task),
+        epgt_experiments::file_name(&run.task),
         run.algo.name(),
         run.scheduler.name(),
     );

@@ -323,7 +323,7 @@ impl Case {
     fn told(&self, what: &str) -> String {
         let quoted: Vec<String> = self.arguments.iter().map(|argument| format!("'{argument}'")).collect();
         format!(
-            "case {}: {what}\n  epgt {}\n  again: EPGT_FIRST_CASE={} EPGT_CASES=1 cargo test -p epgt --test fuzz_foreign\n",
+            "case {}: {what}\n  epgt {}\n  again: EPGT_FIRST_CASE={} EPGT_CASES=1 cargo test -p epgt-cli --test fuzz_foreign\n",
             self.number,
             quoted.join(" "),
             self.number

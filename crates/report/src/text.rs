@@ -1,4 +1,7 @@
-//! Words for a page, a document and a terminal: what comes from outside (names, failures) is escaped here and nowhere else.
+//! Words for a page and a document: what comes from outside (names, failures) is escaped for them here and nowhere else. What a terminal
+//! would act on is taken out by [`one_line`].
+
+use epgt_settings::one_line;
 
 /// A text for HTML and SVG, between tags or within an attribute's quotes.
 ///
@@ -66,37 +69,6 @@ pub fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{}\n{fence}\n", text.trim_end())
 }
 
-/// A text on one line, without the control characters that a terminal or a table would act on.
-///
-/// ```
-/// assert_eq!(epgt_report::text::one_line(" two\r\nlines\x1b[31m"), "two  lines[31m");
-/// ```
-pub fn one_line(text: &str) -> String {
-    let kept = text.trim().chars().filter_map(|character| match character {
-        '\n' | '\r' | '\t' => Some(' '),
-        c if c.is_control() => None,
-        c => Some(c),
-    });
-    kept.collect()
-}
-
-/// A text of at most so many characters; of a longer one its two ends, which say what it is about and what of it.
-///
-/// ```
-/// assert_eq!(epgt_report::text::shortened("abc", 3), "abc");
-/// assert_eq!(epgt_report::text::shortened("abcdefghijk", 9), "abcd...jk");
-/// ```
-pub fn shortened(text: &str, most: usize) -> String {
-    let count = text.chars().count();
-    if count <= most {
-        return text.to_string();
-    }
-    let kept = most.saturating_sub(3);
-    let tail = kept / 3;
-    let ends = text.chars().take(kept - tail).chain("...".chars());
-    ends.chain(text.chars().skip(count - tail)).collect()
-}
-
 /// The lines of a text that is broken between words, none wider than `width`; a word that is wider is broken too.
 ///
 /// ```
@@ -134,6 +106,29 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Sentences of which a line that is wider than `columns` is broken between words and keeps its indentation.
+///
+/// ```
+/// use epgt_report::text::filled;
+/// assert_eq!(filled("short\n\n  one two three\n", 10), "short\n\n  one two\n  three\n");
+/// assert_eq!(filled("  one two three", 15), "  one two three");
+/// ```
+pub fn filled(text: &str, columns: usize) -> String {
+    let fill = |line: &str| {
+        if line.chars().count() <= columns {
+            return line.to_string();
+        }
+        let margin = " ".repeat((line.len() - line.trim_start_matches(' ').len()).min(columns / 2));
+        let lines = wrapped(line, columns - margin.len());
+        lines
+            .iter()
+            .map(|line| format!("{margin}{line}"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    text.split('\n').map(fill).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

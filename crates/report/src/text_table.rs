@@ -2,7 +2,9 @@
 //!
 //! A column whose fields are numbers is aligned to the right, so that digits stand below each other; any other to the left.
 
-use crate::text::{html, markdown, one_line, wrapped};
+use epgt_settings::one_line;
+
+use crate::text::{html, markdown, wrapped};
 
 /// A table that is filled row by row and then laid out.
 ///

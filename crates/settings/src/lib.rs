@@ -28,7 +28,7 @@ mod text;
 mod value;
 
 pub use nearest::{nearest, unknown, unknown_choice};
-pub use text::{clean, clean_line, number, quoted};
+pub use text::{clean, clean_line, number, one_line, quoted, shortened};
 pub use value::Value;
 
 /// What is known of one setting: enough for a line of help and a line of TOML.

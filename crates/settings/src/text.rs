@@ -44,6 +44,38 @@ pub fn clean_line(text: &str, most: usize) -> String {
     clean(&start.replace(['\n', '\r', '\t'], " "), most)
 }
 
+/// All of a text on one line, for a name in a table or on a page: without space around it, and without the characters that [`clean`]
+/// shows as codes.
+///
+/// ```
+/// assert_eq!(epgt_settings::one_line(" two\r\nlines\x1b[31m "), "two  lines[31m");
+/// ```
+pub fn one_line(text: &str) -> String {
+    let kept = text.trim().chars().filter_map(|character| match character {
+        '\n' | '\r' | '\t' => Some(' '),
+        character if disturbs(character) => None,
+        character => Some(character),
+    });
+    kept.collect()
+}
+
+/// A text of at most so many characters; of a longer one its two ends, which say what it is about and what of it.
+///
+/// ```
+/// assert_eq!(epgt_settings::shortened("abc", 3), "abc");
+/// assert_eq!(epgt_settings::shortened("abcdefghijk", 9), "abcd...jk");
+/// ```
+pub fn shortened(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_string();
+    }
+    let kept = most.saturating_sub(3);
+    let tail = kept / 3;
+    let ends = text.chars().take(kept - tail).chain("...".chars());
+    ends.chain(text.chars().skip(count - tail)).collect()
+}
+
 /// A text that came from outside, for the middle of a sentence: one line, and not more than some words of it.
 ///
 /// ```

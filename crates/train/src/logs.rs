@@ -15,8 +15,10 @@ use crate::table::{Cell, CsvWriter};
 use crate::tensorboard::EventWriter;
 use crate::{Evaluation, Trainer};
 
-const METRICS: &str = "metrics.csv";
-const DECISIONS: &str = "decisions.csv";
+/// The file of a run's metrics.
+pub const METRICS: &str = "metrics.csv";
+/// The file of its hyper-agent's decisions.
+pub const DECISIONS: &str = "decisions.csv";
 const EVENTS: &str = "events.out.tfevents.epgt";
 
 /// The files that a run's log consists of.

@@ -16,7 +16,7 @@
 //! any moment and resumed ends with the same bytes as one that was not.
 
 use std::borrow::Cow;
-use std::fs::{self, File};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -503,6 +503,5 @@ pub(crate) fn watched<'a>(
 
 /// The result of a run that has finished.
 pub(crate) fn earlier_result(directory: &Path) -> Option<RunResult> {
-    let text = fs::read(directory.join(RESULT)).ok()?;
-    serde_json::from_slice(&text).ok()
+    crate::record::read_result(directory).ok().flatten()
 }

@@ -114,6 +114,18 @@ fn seconds(time: libc::timeval) -> f64 {
     time.tv_sec as f64 + time.tv_usec as f64 * 1e-6
 }
 
+/// The processor's name where the system tells it, otherwise its kind.
+///
+/// ```
+/// assert!(!epgt_train::usage::cpu_model().is_empty());
+/// ```
+pub fn cpu_model() -> String {
+    let listing = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let named = listing.lines().find(|line| line.starts_with("model name"));
+    let name = named.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim());
+    name.unwrap_or(std::env::consts::ARCH).to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

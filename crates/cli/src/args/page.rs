@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use epgt_experiments::Measure;
 
-use crate::report::runs::Measure;
+use super::measure::measure;
 
 /// Write one HTML page that shows what runs have come to, and its pictures and tables as files.
 ///
@@ -34,6 +35,6 @@ pub struct CompareArgs {
     #[arg(required = true, value_name = "DIR")]
     pub runs: Vec<PathBuf>,
     /// What is compared
-    #[arg(long, value_enum, default_value_t = Measure::Final)]
+    #[arg(long, value_parser = measure(), default_value = "final")]
     pub score: Measure,
 }

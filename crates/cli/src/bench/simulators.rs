@@ -9,11 +9,11 @@ use std::time::Instant;
 use epgt_envs::{EnvError, Observations, StepRow, TaskSpec, VecEnv};
 use epgt_report::text_table::TextTable;
 use epgt_rng::Pcg64;
-use epgt_train::usage::{process_cpu_seconds, thread_cpu_seconds};
+use epgt_train::usage::{cpu_model, process_cpu_seconds, thread_cpu_seconds};
 use serde::Deserialize;
 
 use super::engine::{self, Trajectory};
-use super::table::{cpu_model, times};
+use super::table::times;
 use super::{answer, peer};
 use crate::Done;
 use crate::args::BenchArgs;

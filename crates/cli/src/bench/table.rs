@@ -2,6 +2,7 @@
 
 use epgt_report::text_table::TextTable;
 use epgt_train::Config;
+use epgt_train::usage::cpu_model;
 use serde::Serialize;
 
 use super::Cost;
@@ -180,14 +181,6 @@ pub fn times(ratio: Option<f64>) -> String {
     let Some(ratio) = ratio else { return "-".to_string() };
     let decimals = (2.0 - ratio.log10().floor()).clamp(0.0, 6.0) as usize;
     format!("{ratio:.decimals$}")
-}
-
-/// The processor's name where the system tells it, otherwise its kind.
-pub fn cpu_model() -> String {
-    let listing = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let named = listing.lines().find(|line| line.starts_with("model name"));
-    let name = named.and_then(|line| line.split_once(':')).map(|(_, name)| name.trim());
-    name.unwrap_or(std::env::consts::ARCH).to_string()
 }
 
 #[cfg(test)]

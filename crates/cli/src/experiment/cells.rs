@@ -3,10 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use epgt_experiments::Plan;
 use epgt_train::shell_word;
 
 use super::open;
-use super::plan::Plan;
 use crate::args::{PlaceArgs, RunArgs};
 use crate::{Done, output};
 

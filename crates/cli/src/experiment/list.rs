@@ -3,11 +3,10 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use epgt_experiments::{Plan, State, library};
 use epgt_report::text_table::TextTable;
 
-use super::cell::State;
-use super::plan::Plan;
-use super::{library, open};
+use super::open;
 use crate::args::PlaceArgs;
 use crate::hyperparameters::tuned;
 use crate::{Done, output};
@@ -30,7 +29,7 @@ pub fn list() -> Result<Done, String> {
                     &plan.seeds.to_string(),
                     &budget(&plan),
                     &plan.runs().to_string(),
-                    &shortened(first_sentence(&plan.description), WIDTH),
+                    &first_words(first_sentence(&plan.description), WIDTH),
                 ]);
             }
             Err(sentence) => {
@@ -160,7 +159,7 @@ fn first_sentence(text: &str) -> &str {
 }
 
 /// The first words of a text that fit a width.
-fn shortened(text: &str, width: usize) -> String {
+fn first_words(text: &str, width: usize) -> String {
     let mut words = String::new();
     for word in text.split_whitespace() {
         let gap = usize::from(!words.is_empty());
@@ -188,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_long_description_is_cut_between_words() {
-        assert_eq!(shortened("one two, three", 14), "one two, three");
-        assert_eq!(shortened("one two, three", 13), "one two ...");
+        assert_eq!(first_words("one two, three", 14), "one two, three");
+        assert_eq!(first_words("one two, three", 13), "one two ...");
     }
 }

@@ -4,14 +4,13 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use epgt_experiments::{Cell, End, Observer, Plan};
+use epgt_report::numbers::hundredths as number;
 use epgt_report::statistics::mean;
 use epgt_report::text_table::TextTable;
 
-use super::cell::Cell;
-use super::plan::Plan;
-use super::table::number;
 use crate::display::{duration, terminal_size};
-use crate::output;
+use crate::{output, parallel};
 
 /// Between two looks of the live table.
 const LIVE_EVERY: Duration = Duration::from_millis(200);
@@ -73,53 +72,8 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Adds a run, with its score where it is done already.
-    pub fn add(&mut self, cell: &Cell, done: bool, score: Option<f64>) {
-        self.runs.push(RunOf {
-            task: cell.task,
-            method: cell.method,
-            seed: cell.config.run.seed,
-            steps: cell.config.run.steps,
-            share: if done { 1.0 } else { 0.0 },
-            began: None,
-            seconds: None,
-            mean_return: None,
-            score,
-            ended: done,
-            done,
-            before: done,
-        });
-    }
-
-    /// Says once what is about to happen.
-    pub fn announce(&mut self, jobs: usize) {
-        self.jobs = jobs;
-        let before = self.runs.iter().filter(|run| run.before).count();
-        let to_make = self.runs.len() - before;
-        if self.mode != Mode::Quiet && to_make > 0 {
-            output::note(&format!(
-                "{}: {to_make} runs to make, {before} done before, {jobs} at a time.",
-                self.plan.title()
-            ));
-        }
-    }
-
-    /// Takes the share of run `i` that is done and the return of its last hundred episodes.
-    pub fn update(&mut self, i: usize, share: f64, mean_return: Option<f64>) {
-        let run = &mut self.runs[i];
-        let (began, before) = *run.began.get_or_insert((Instant::now(), share));
-        run.share = share;
-        run.mean_return = mean_return;
-        if share > before {
-            run.seconds = Some(began.elapsed().as_secs_f64() / (share - before));
-        }
-        if self.drawn.is_none_or(|drawn| drawn.elapsed() >= LIVE_EVERY) {
-            self.draw();
-        }
-    }
-
     /// Takes the end of run `i`.
-    pub fn finish(&mut self, i: usize, done: bool, score: Option<f64>, how: &str) {
+    fn finish(&mut self, i: usize, done: bool, score: Option<f64>, how: &str) {
         let run = &mut self.runs[i];
         (run.ended, run.done, run.score) = (true, done, score);
         run.share = 1.0;
@@ -264,6 +218,63 @@ impl<'a> Progress<'a> {
     }
 }
 
+impl Observer for Progress<'_> {
+    fn planned(&mut self, cell: &Cell, done: bool, score: Option<f64>) {
+        self.runs.push(RunOf {
+            task: cell.task,
+            method: cell.method,
+            seed: cell.config.run.seed,
+            steps: cell.config.run.steps,
+            share: if done { 1.0 } else { 0.0 },
+            began: None,
+            seconds: None,
+            mean_return: None,
+            score,
+            ended: done,
+            done,
+            before: done,
+        });
+    }
+
+    /// Says once what is about to happen.
+    fn begins(&mut self, jobs: usize) {
+        self.jobs = jobs;
+        parallel::share_cores(jobs);
+        let before = self.runs.iter().filter(|run| run.before).count();
+        let to_make = self.runs.len() - before;
+        if self.mode != Mode::Quiet && to_make > 0 {
+            output::note(&format!(
+                "{}: {to_make} runs to make, {before} done before, {jobs} at a time.",
+                self.plan.title()
+            ));
+        }
+    }
+
+    fn advanced(&mut self, i: usize, share: f64, mean_return: Option<f64>) {
+        let run = &mut self.runs[i];
+        let (began, before) = *run.began.get_or_insert((Instant::now(), share));
+        run.share = share;
+        run.mean_return = mean_return;
+        if share > before {
+            run.seconds = Some(began.elapsed().as_secs_f64() / (share - before));
+        }
+        if self.drawn.is_none_or(|drawn| drawn.elapsed() >= LIVE_EVERY) {
+            self.draw();
+        }
+    }
+
+    fn ended(&mut self, i: usize, end: &End, score: Option<f64>) {
+        let (done, how) = match end {
+            End::Finished(result) => (true, format!("in {:.1} s", result.wall_seconds)),
+            End::Found(_) => (true, "by another process".to_string()),
+            End::Failed(sentence) => (false, sentence.clone()),
+            End::Elsewhere => (false, "skipped, another process is making it".to_string()),
+            End::Stopped => return,
+        };
+        self.finish(i, done, score, &how);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -279,7 +290,7 @@ mod tests {
     fn progress(plan: &Plan) -> Progress<'_> {
         let mut progress = Progress::new(true, plan);
         for (i, cell) in plan.cells(Path::new("out")).iter().enumerate() {
-            progress.add(cell, i == 0, (i == 0).then_some(12.5));
+            progress.planned(cell, i == 0, (i == 0).then_some(12.5));
         }
         progress
     }
@@ -300,7 +311,7 @@ mod tests {
     fn the_live_table_has_a_row_per_method_and_says_that_it_is_scaled() {
         let plan = plan();
         let mut progress = progress(&plan);
-        progress.update(2, 0.0, Some(33.0));
+        progress.advanced(2, 0.0, Some(33.0));
         let lines = progress.table(200, 50);
         let words = |line: &str| line.split_whitespace().map(String::from).collect::<Vec<_>>();
         let rows = &lines[lines.len() - 3..];

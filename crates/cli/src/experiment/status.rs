@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
+use epgt_experiments::State;
 use epgt_report::text_table::TextTable;
 
-use super::cell::State;
 use super::open;
 use crate::args::PlaceArgs;
 use crate::{Done, output};

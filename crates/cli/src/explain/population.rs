@@ -4,8 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use epgt_report::text_table::TextTable;
-use epgt_train::population::POPULATION;
-use epgt_train::table::{CsvTable, read_csv};
+use epgt_train::record::{MemberEvent as Row, read_members};
 use epgt_train::{CONFIG, Config};
 
 use super::numbers::short;
@@ -22,9 +21,8 @@ pub fn text(directory: &Path, update: Option<u64>) -> Result<Option<String>, Str
             directory.display()
         ));
     }
-    let table = read_csv(directory.join(POPULATION)).map_err(|error| error.to_string())?;
     let names: Vec<&str> = config.tune.iter().map(|(name, _)| name.as_str()).collect();
-    let rows = rows(&table, &names)?;
+    let rows = read_members(directory, &names).map_err(|error| error.to_string())?;
     let members = rows.iter().map(|row| row.member + 1).max().unwrap_or(0);
     let run = &config.run;
     let mut text = format!(
@@ -59,50 +57,6 @@ fn config(directory: &Path) -> Option<Config> {
         .and_then(|assignments| Config::build(&assignments))
         .ok()?;
     config.scheduler.population().is_some().then_some(config)
-}
-
-/// A row of `population.csv`.
-struct Row {
-    event: String,
-    steps: f64,
-    member: usize,
-    score: f64,
-    copied_from: f64,
-    /// The values in force from then on, or until then at the end.
-    values: Vec<f64>,
-}
-
-fn rows(table: &CsvTable, names: &[&str]) -> Result<Vec<Row>, String> {
-    let numbers = |column: &str| table.numbers(column).map_err(|error| error.to_string());
-    let (steps, members, scores) = (numbers("steps")?, numbers("member")?, numbers("score")?);
-    let copied_from = numbers("copied_from")?;
-    let columns = |moment: &str| -> Result<Vec<Vec<f64>>, String> {
-        names.iter().map(|name| numbers(&format!("{name}_{moment}"))).collect()
-    };
-    let (before, after) = (columns("before")?, columns("after")?);
-    // A population has a row for each of its members, so there are no more of them than rows.
-    let is_member = |member: &f64| member.fract() == 0.0 && (0.0..table.rows.len() as f64).contains(member);
-    if let Some(row) = members.iter().position(|member| !is_member(member)) {
-        return Err(format!(
-            "{}, line {}: '{}' in column 'member' is no member's number",
-            table.path.display(),
-            row + 2,
-            members[row]
-        ));
-    }
-    let row = |i: usize| {
-        let event = table.rows[i].first().cloned().unwrap_or_default();
-        let source = if event == "end" { &before } else { &after };
-        Row {
-            steps: steps[i],
-            member: members[i] as usize,
-            score: scores[i],
-            copied_from: copied_from[i],
-            values: source.iter().map(|column| column[i]).collect(),
-            event,
-        }
-    };
-    Ok((0..table.rows.len()).map(row).collect())
 }
 
 /// When a member's values changed, and how it ended.

@@ -254,7 +254,8 @@ pub fn fuzz(name: &str, try_case: impl Fn(&mut Case) -> Result<(), String> + Syn
                     }
                     let ended = try_case(&mut Case::new(number));
                     if let Err(complaint) = ended {
-                        let repeat = format!("EPGT_FIRST_CASE={number} EPGT_CASES=1 cargo test -p epgt --test {name}");
+                        let repeat =
+                            format!("EPGT_FIRST_CASE={number} EPGT_CASES=1 cargo test -p epgt-cli --test {name}");
                         eprintln!("case {number}: {complaint}\n  repeat it with: {repeat}");
                         failures.lock().expect("no thread panics").push(number);
                     }

@@ -8,10 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::exchange::{Move, ranked};
 use super::member::Member;
 use crate::artifact::ArtifactError;
-use crate::logs::metrics;
+use crate::logs::{METRICS, metrics};
 use crate::table::{Cell, CsvWriter};
-
-const METRICS: &str = "metrics.csv";
 
 /// The open tables of a population.
 pub(super) struct PopulationLogs {

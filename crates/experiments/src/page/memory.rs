@@ -8,7 +8,7 @@ use epgt_report::tsne::tsne;
 use epgt_train::{Remembered, remembered};
 
 use super::figures::Figure;
-use super::groups::{Group, Task};
+use crate::groups::{Group, Task};
 use crate::parallel::{in_turn, lock, threads};
 
 /// Points of a map, and tasks and methods that get one.
@@ -32,7 +32,7 @@ pub fn maps(tasks: &[Task]) -> (Vec<Vec<Figure>>, Vec<String>) {
             problems.push(format!("Only the first {MAPS} memories are shown."));
             break;
         }
-        match remembered(&group.runs[0].directory) {
+        match remembered(&group.runs[0].record.directory) {
             Ok(Some(memory)) if memory.values.len() >= LEAST => jobs.push((at, task, group, memory)),
             Ok(_) => {}
             Err(error) => problems.push(format!(
@@ -57,7 +57,7 @@ pub fn maps(tasks: &[Task]) -> (Vec<Vec<Figure>>, Vec<String>) {
 
 /// Whether there is a memory with keys worth a map: the clock's are a line by construction.
 fn has_keys(group: &Group) -> bool {
-    let run = &group.runs[0];
+    let run = &group.runs[0].record;
     run.scheduler == "epgt"
         && run
             .settings

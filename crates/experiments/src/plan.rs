@@ -33,25 +33,9 @@ use epgt_settings::choice;
 use epgt_train::{Assignment, BestBy, Config};
 use toml::Table;
 
-use super::cell::Cell;
-use super::layers::{distinct, layer, overlay, slug, tables, take};
-use crate::output::file_name;
-
-choice! {
-    /// The number of a run that methods are compared by.
-    pub enum Score {
-        /// Mean raw return of the last hundred training episodes.
-        ReturnLast100 = "return_last_100",
-        /// Best mean raw return of an evaluation.
-        BestEvaluation = "best_evaluation",
-        /// Mean raw return of the best policy over `final_episodes` episodes after the end.
-        BestCheckpoint = "best_checkpoint",
-        /// Mean over training of the return of the last hundred episodes.
-        Auc = "auc",
-        /// The last hundred training episodes between random play (0) and a human (1).
-        HumanNormalised = "human_normalised",
-    }
-}
+use crate::cell::Cell;
+use crate::layers::{distinct, file_name, layer, overlay, slug, tables, take};
+use crate::measure::Measure;
 
 choice! {
     /// What of the seeds' scores the table puts first, and what the sentence below it goes by.
@@ -69,20 +53,27 @@ pub struct Plan {
     pub name: String,
     /// The file's text, so that a report can show what produced it.
     pub text: String,
+    /// What it is to show, in its own words.
     pub description: String,
-    pub score: Score,
+    /// What methods are compared by.
+    pub score: Measure,
+    /// What of the seeds' scores the table puts first.
     pub statistic: Statistic,
     /// Whether what the runs cost is printed as well.
     pub costs: bool,
     /// What all steps were multiplied by; 1 is the experiment itself.
     pub scale: f64,
+    /// The ids of the tasks.
     pub tasks: Vec<String>,
+    /// The methods that are compared.
     pub methods: Vec<Method>,
     /// The group whose best method the others are measured against.
     pub reference: Option<String>,
     /// The training return whose first reaching is told in steps.
     pub threshold: Option<f64>,
+    /// The first of the seeds, which follow each other.
     pub first_seed: u64,
+    /// How many seeds there are.
     pub seeds: u64,
     /// By task, then method: what its runs do, but for the seed.
     configs: Vec<Config>,
@@ -92,7 +83,9 @@ pub struct Plan {
 
 /// One of the compared methods.
 pub struct Method {
+    /// Its name, which no other method of the experiment has.
     pub name: String,
+    /// The group that it is compared with as a whole.
     pub group: Option<String>,
 }
 
@@ -107,7 +100,7 @@ impl Plan {
         let description = take(&mut table, "description")?.unwrap_or_default();
         let seeds = take(&mut table, "seeds")?.unwrap_or(1);
         let first_seed: u64 = take(&mut table, "first_seed")?.unwrap_or(0);
-        let score = take(&mut table, "score")?.unwrap_or(Score::ReturnLast100);
+        let score = take(&mut table, "score")?.unwrap_or(Measure::Final);
         let statistic = take(&mut table, "statistic")?.unwrap_or(Statistic::Mean);
         let costs = take(&mut table, "costs")?.unwrap_or(false);
         let reference: Option<String> = take(&mut table, "reference")?;
@@ -279,15 +272,15 @@ fn scaled(config: &Config, mut assignments: Vec<Assignment>, scale: f64) -> Resu
 }
 
 /// Refuses runs that would end without the score they are compared by.
-fn scorable(score: Score, config: Config) -> Result<Config, String> {
+fn scorable(score: Measure, config: Config) -> Result<Config, String> {
     let run = &config.run;
     let missing = match score {
-        Score::BestEvaluation if run.eval_interval == Some(0) => "eval_interval above 0",
-        Score::BestCheckpoint if run.final_episodes == 0 => "final_episodes above 0",
-        Score::BestCheckpoint if run.best_by == BestBy::Evaluation && run.eval_interval == Some(0) => {
+        Measure::Evaluation if run.eval_interval == Some(0) => "eval_interval above 0",
+        Measure::Checkpoint if run.final_episodes == 0 => "final_episodes above 0",
+        Measure::Checkpoint if run.best_by == BestBy::Evaluation && run.eval_interval == Some(0) => {
             "best_by = \"training\", or eval_interval above 0"
         }
-        Score::HumanNormalised if config.task()?.human_normalised(0.0).is_none() => {
+        Measure::Human if config.task()?.human_normalised(0.0).is_none() => {
             "a task with a human's score, such as PongNoFrameskip-v4"
         }
         _ => return Ok(config),

@@ -1,7 +1,7 @@
 //! `--only`: which of an experiment's runs are meant.
 
-use super::cell::Cell;
-use super::plan::Plan;
+use crate::cell::Cell;
+use crate::plan::Plan;
 
 /// A filter; a list that is empty lets everything through.
 #[derive(Debug, Default, PartialEq)]

@@ -24,6 +24,19 @@ pub fn column(values: impl Iterator<Item = f64> + Clone) -> impl Fn(f64) -> Stri
     }
 }
 
+/// A number with two decimals; a dash where it is none.
+///
+/// ```
+/// use epgt_report::numbers::hundredths;
+/// assert_eq!([hundredths(9.199), hundredths(f64::NAN)], ["9.20", "-"]);
+/// ```
+pub fn hundredths(x: f64) -> String {
+    match x.is_finite() {
+        true => format!("{x:.2}"),
+        false => "-".to_string(),
+    }
+}
+
 /// With its sign, for changes.
 pub fn signed(x: f64) -> String {
     match x >= 0.0 {

@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 
 use epgt_hyper::{Axis, Grid};
+use epgt_report::numbers::short;
 use epgt_report::statistics::mean;
-use epgt_report::text::shortened;
 use epgt_report::text_table::TextTable;
+use epgt_settings::shortened;
+use epgt_train::usage::cpu_model;
 use epgt_train::{Marker, version};
 
-use super::groups::Task;
-use super::runs::Run;
-use crate::bench::cpu_model;
-use crate::explain::short;
+use crate::groups::Task;
+use crate::runs::Run;
 
 /// The settings in which the methods of a task differ; `None` where there are none.
 pub fn differences(task: &Task) -> Option<TextTable> {
     let first: Vec<&Run> = task.groups.iter().filter_map(|group| group.runs.first()).collect();
-    let keys: BTreeSet<&String> = first.iter().flat_map(|run| run.settings.keys()).collect();
-    let value = |run: &Run, key: &str| run.settings.get(key).cloned().unwrap_or_else(|| "-".to_string());
+    let keys: BTreeSet<&String> = first.iter().flat_map(|run| run.record.settings.keys()).collect();
+    let value = |run: &Run, key: &str| run.record.settings.get(key).cloned().unwrap_or_else(|| "-".to_string());
     let differs = |key: &&String| first.iter().any(|run| value(run, key) != value(first[0], key));
     let keys: Vec<&String> = keys.into_iter().filter(differs).collect();
     if first.len() < 2 {
@@ -27,7 +27,11 @@ pub fn differences(task: &Task) -> Option<TextTable> {
     header.extend(keys.iter().map(|key| key.to_string()));
     let mut table = TextTable::new(&header.iter().map(String::as_str).collect::<Vec<_>>());
     for (group, run) in task.groups.iter().zip(&first) {
-        let mut row = vec![group.name.clone(), run.algo.clone(), run.scheduler.clone()];
+        let mut row = vec![
+            group.name.clone(),
+            run.record.algo.clone(),
+            run.record.scheduler.clone(),
+        ];
         row.extend(keys.iter().map(|key| value(run, key)));
         table.row(&row.iter().map(String::as_str).collect::<Vec<_>>());
     }
@@ -50,14 +54,19 @@ fn size(grid: &Grid) -> usize {
 pub fn scheduled(run: &Run) -> Option<String> {
     // These take no value, any value, or those that a copy was multiplied to.
     if matches!(
-        run.scheduler.as_str(),
+        run.record.scheduler.as_str(),
         "fixed" | "hoof" | "meta-gradient" | "pbt" | "pb2"
     ) {
         return None;
     }
-    let tuned = run.settings.iter().filter_map(|(key, grid)| {
+    let tuned = run.record.settings.iter().filter_map(|(key, grid)| {
         let name = key.strip_prefix("tune.")?;
-        let default = run.settings.get(&format!("{}.{name}", run.algo))?.parse().ok()?;
+        let default = run
+            .record
+            .settings
+            .get(&format!("{}.{name}", run.record.algo))?
+            .parse()
+            .ok()?;
         let grid_of = Grid::parse(grid).ok().filter(|grid| size(grid) <= MOST_VALUES)?;
         let axis = Axis::new(name, default, &grid_of, false).ok()?;
         let values: Vec<String> = axis.values.iter().map(|&value| short(value)).collect();
@@ -82,7 +91,7 @@ pub fn costs(tasks: &[Task]) -> Option<TextTable> {
     ]);
     for task in tasks {
         for group in &task.groups {
-            let results: Vec<_> = group.runs.iter().filter_map(|run| run.result.as_ref()).collect();
+            let results: Vec<_> = group.runs.iter().filter_map(|run| run.record.result.as_ref()).collect();
             let average = |of: &dyn Fn(&epgt_train::RunResult) -> f64| {
                 mean(&results.iter().map(|result| of(result)).collect::<Vec<_>>())
             };
@@ -128,7 +137,7 @@ fn makers(tasks: &[Task]) -> String {
     let runs = tasks.iter().flat_map(|task| &task.groups).flat_map(|group| &group.runs);
     let (mut made, mut dates, mut silent) = (BTreeSet::new(), BTreeSet::new(), 0);
     for run in runs {
-        match Marker::read(&run.directory) {
+        match Marker::read(&run.record.directory) {
             Ok(Some(marker)) => {
                 for process in marker.history {
                     let commit = process.commit.map_or(String::new(), |commit| format!(" ({commit})"));

@@ -6,10 +6,11 @@
 
 use epgt_report::curve::Curve;
 use epgt_train::RunResult;
-use epgt_train::table::read_csv;
+use epgt_train::record::{STEPS, read_metrics};
 
-use super::cell::Cell;
-use super::plan::{Plan, Score};
+use crate::cell::Cell;
+use crate::measure::Measure;
+use crate::plan::Plan;
 
 /// One finished run.
 pub struct Row {
@@ -25,9 +26,9 @@ pub struct Row {
 impl Row {
     /// The finished run of a cell with what its metrics say.
     pub fn of(plan: &Plan, cell: &Cell, result: &RunResult) -> Result<Self, String> {
-        let metrics = read_csv(cell.directory.join("metrics.csv")).map_err(|error| error.to_string())?;
+        let metrics = read_metrics(&cell.directory).map_err(|error| error.to_string())?;
         let column = |name: &str| metrics.numbers(name).map_err(|error| error.to_string());
-        let (steps, returns) = (column("time/total_timesteps")?, column("rollout/ep_rew_mean")?);
+        let (steps, returns) = (column(STEPS)?, column("rollout/ep_rew_mean")?);
         Ok(Self {
             task: cell.task,
             method: cell.method,
@@ -41,14 +42,8 @@ impl Row {
     }
 
     /// The number that methods are compared by.
-    pub fn score(&self, score: Score) -> Option<f64> {
-        match score {
-            Score::ReturnLast100 => self.result.return_last_100,
-            Score::BestEvaluation => self.result.best_evaluation,
-            Score::BestCheckpoint => self.result.best_checkpoint,
-            Score::Auc => self.auc,
-            Score::HumanNormalised => self.result.human_normalised,
-        }
+    pub fn score(&self, score: Measure) -> Option<f64> {
+        score.of(&self.result, || self.auc)
     }
 
     /// Environment steps per second of processor time; `None` where that was too short to be measured.

@@ -67,6 +67,15 @@ pub fn overlay(assignments: &mut Vec<Assignment>, layer: &[Assignment]) {
     assignments.extend_from_slice(layer);
 }
 
+/// A task's id as one part of a path: `ALE/Pong-v5` would be two, and `gym:Pong-v5` none on some systems.
+///
+/// ```
+/// assert_eq!(epgt_experiments::file_name("ALE/Pong-v5"), "ALE-Pong-v5");
+/// ```
+pub fn file_name(task: &str) -> String {
+    task.replace([':', '/'], "-")
+}
+
 /// A name as part of a path: small letters, digits and single dashes.
 pub fn slug(name: &str) -> String {
     let mut slug = String::new();

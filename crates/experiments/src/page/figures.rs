@@ -4,9 +4,9 @@ use epgt_report::aggregate::{performance_profile, profile_intervals};
 use epgt_report::chart::{Drawing, Plot, Row, Series, rows};
 use epgt_report::curve::{Band, Curve, band};
 
-use super::groups::{Group, Task};
-use super::runs::{Measure, Run};
-use super::tables::Summary;
+use crate::comparison::Summary;
+use crate::groups::{Group, Task};
+use crate::measure::Measure;
 
 /// Points of a curve.
 const POINTS: usize = 100;
@@ -104,7 +104,7 @@ fn series(name: &str, index: usize, band: &Band, intervals: bool) -> Series {
 pub fn schedules(task: &Task) -> Vec<Figure> {
     let mut figures = Vec::new();
     for group in &task.groups {
-        for name in group.runs.first().map(Run::scheduled).unwrap_or_default() {
+        for name in group.runs.first().map(|run| run.record.scheduled()).unwrap_or_default() {
             let mut curves: Vec<Curve> = group.runs.iter().map(|run| run.schedule(&name, false)).collect();
             let log = wants_log(&name, &curves);
             if log {
@@ -202,7 +202,7 @@ fn is_fixed(group: &Group) -> bool {
     group
         .runs
         .iter()
-        .all(|run| run.scheduler == "fixed" || run.scheduler == "random")
+        .all(|run| run.record.scheduler == "fixed" || run.record.scheduler == "random")
 }
 
 fn is_somewhere_above_zero(series: &Series) -> bool {

@@ -3,18 +3,18 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use epgt_report::numbers::hundredths as number;
 use epgt_report::statistics::{LEAST_SCORES, mean, median};
 use epgt_report::text;
 use epgt_report::text_table::TextTable;
 use epgt_train::artifact::{ArtifactError, write_atomically};
 use epgt_train::table::{Cell as Field, CsvWriter};
 
-use super::filter::Filter;
-use super::plan::{Plan, Score, Statistic};
-use super::rows::Row;
-use super::table::{Begun, Style, number, report};
-use crate::output;
-use crate::report::runs::last_episodes;
+use crate::filter::Filter;
+use crate::measure::Measure;
+use crate::plan::{Plan, Statistic};
+use crate::rows::Row;
+use crate::table::{Begun, Style, report};
 
 /// The columns of `results.csv`; from `wall_seconds` on they are a matter of the machine.
 const COLUMNS: [&str; 17] = [
@@ -131,27 +131,15 @@ pub fn costs(plan: &Plan, rows: &[Row], begun: &Begun, style: Style) -> String {
     let note = "Speeds are medians over runs. What one run takes of a process that makes several cannot be told, so memory is the \
                 peak of the whole process up to the end of the run: runs side by side and runs before it are in it. Run by \
                 run it is told by the commands of `epgt experiment cells`, each a process of its own.";
-    match style {
-        Style::Plain => format!("{}\n{}\n", output::table(&table), output::filled(note)),
-        Style::Markdown => format!("{}\n{note}\n", table.markdown()),
-    }
+    format!("{}\n{}\n", style.table(&table), style.filled(note))
 }
 
 fn markdown(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String]) -> String {
     let description: Vec<String> = plan.description.trim().lines().map(described).collect();
     let mut text = format!("# {}\n\n{}\n\n", text::markdown(&plan.title()), description.join("\n"));
-    let last = last_episodes(rows.iter().map(|row| row.result.episodes));
-    let what = match plan.score {
-        Score::ReturnLast100 => format!("the mean return of {last}"),
-        Score::BestEvaluation => "the best mean return of an evaluation".to_string(),
-        Score::BestCheckpoint => "the mean return of the best policy, played once training was over".to_string(),
-        Score::Auc => "the mean over training of the return of the last 100 episodes at most".to_string(),
-        Score::HumanNormalised => {
-            format!("the mean return of {last}, 0 at random play's score and 1 at a human's (Mnih et al. 2015)")
-        }
-    };
+    let what = plan.score.definition(rows.iter().map(|row| row.result.episodes));
     let raw = match plan.score {
-        Score::HumanNormalised => "",
+        Measure::Human => "",
         _ => ", in raw rewards",
     };
     let order = match plan.statistic {

@@ -1,4 +1,4 @@
-//! What the scores of a task come to: the sentence above its pictures and the tables below them.
+//! What the scores of a task, and of several, come to: the tables of their statistics.
 
 use std::slice::from_ref;
 
@@ -13,22 +13,26 @@ use epgt_report::statistics::{
 };
 use epgt_report::text_table::TextTable;
 
-use super::groups::{Group, Task};
-use super::runs::Measure;
-
-/// A bootstrap interval of fewer scores is too narrow to rest a claim on.
-pub const LEAST_RUNS: usize = 5;
+use crate::groups::{Group, Task};
+use crate::measure::Measure;
+use crate::verdict::of_suite;
 
 /// What one method reached on one task.
 pub struct Summary<'a> {
+    /// The method's name.
     pub name: &'a str,
+    /// Its place among all methods, which gives it its colour.
     pub index: usize,
+    /// One score per finished run.
     pub scores: Vec<f64>,
+    /// Their mean.
     pub mean: f64,
+    /// The 95% bootstrap interval of the mean.
     pub interval: Interval,
 }
 
 impl<'a> Summary<'a> {
+    /// The summary of these scores.
     pub fn of(name: &'a str, index: usize, scores: Vec<f64>) -> Self {
         Self {
             name,
@@ -52,73 +56,6 @@ pub fn ranked(task: &Task, measure: Measure) -> Vec<Summary<'_>> {
     }
     all.sort_by(|a, b| b.mean.total_cmp(&a.mean));
     all
-}
-
-/// Who is best, and whether the intervals bear it.
-pub fn headline(ranked: &[Summary<'_>]) -> String {
-    let digits = digits(ranked.iter().map(|summary| summary.mean));
-    let shown = |summary: &Summary<'_>| match summary.interval.is_known() {
-        true => format!("{} {}", number(summary.mean, digits), range(summary.interval, digits)),
-        false => number(summary.mean, digits),
-    };
-    match ranked {
-        [] => "No run has finished with a score yet.".to_string(),
-        [only] => format!(
-            "{} reaches {} over {}.",
-            only.name,
-            shown(only),
-            runs(only.scores.len())
-        ),
-        [best, next, rest @ ..] => {
-            let fewest = ranked.iter().map(|summary| summary.scores.len()).min().unwrap_or(0);
-            let reach = |other: &&Summary<'_>| other.interval.high >= best.interval.low;
-            let close = [next].into_iter().chain(rest).filter(reach).count();
-            if shown(best) == shown(next) {
-                let level: Vec<&str> = ranked
-                    .iter()
-                    .filter(|s| shown(s) == shown(best))
-                    .map(|s| s.name)
-                    .collect();
-                return format!("No winner: {} are level at {}.", level.join(", "), shown(best));
-            }
-            let p = probability_of_improvement(from_ref(&best.scores), from_ref(&next.scores));
-            let first = format!("{} has the highest mean, {}", best.name, shown(best));
-            match (fewest < LEAST_RUNS, close) {
-                (true, _) => {
-                    let is = if fewest == 1 { "is" } else { "are" };
-                    let least = ranked.iter().filter(|summary| summary.scores.len() == fewest);
-                    let whose = match least.clone().count() == ranked.len() {
-                        true => "per method".to_string(),
-                        false => format!(
-                            "of {}",
-                            least.map(|summary| summary.name).collect::<Vec<_>>().join(" and ")
-                        ),
-                    };
-                    format!("{first}, but {} {whose} {is} too few to rest a claim on.", runs(fewest))
-                }
-                (false, 0) => format!(
-                    "{} is best: {}. The next, {}, has {}; the intervals do not overlap, and a run of {} beats one of {} with \
-                     probability {p:.2}.",
-                    best.name,
-                    shown(best),
-                    next.name,
-                    shown(next),
-                    best.name,
-                    next.name
-                ),
-                (false, close) => format!(
-                    "No clear winner: {first}, but {} it; next is {} with {}.",
-                    reaching(close),
-                    next.name,
-                    shown(next)
-                ),
-            }
-        }
-    }
-}
-
-fn runs(count: usize) -> String {
-    format!("{count} run{}", if count == 1 { "" } else { "s" })
 }
 
 /// Every statistic of every method; the last columns compare `reference` with each.
@@ -223,37 +160,10 @@ pub fn suite(names: &[(&str, usize)], scores: &[Vec<Vec<f64>>]) -> (TextTable, S
             &interval,
         ]);
     }
-    let order_counts: Vec<usize> = order.iter().flat_map(|(_, tasks)| tasks.iter().map(Vec::len)).collect();
+    let fewest = order.iter().flat_map(|(_, tasks)| tasks.iter().map(Vec::len)).min();
     let rows: Vec<Row> = order.into_iter().map(|(row, _)| row).collect();
-    let few = order_counts.iter().copied().min().unwrap_or(0) < LEAST_RUNS;
-    let overlap = rows[1..]
-        .iter()
-        .filter(|row| row.interval.high >= best.interval.low)
-        .count();
-    let interval = match best.interval.is_known() {
-        true => format!(" {}", range(best.interval, 2)),
-        false => String::new(),
-    };
-    let first = format!(
-        "{} has the highest interquartile mean, {}{interval}",
-        best.name,
-        number(best.mean, 2)
-    );
-    let sentence = match (rows.len(), few, overlap) {
-        (1, ..) => format!("{first}."),
-        (_, true, _) => format!("{first}, but fewer than {LEAST_RUNS} runs per method and task rest no claim."),
-        (_, _, 0) => format!("{first}, and no other interval reaches it."),
-        (_, _, overlap) => format!("{first}, but {} it.", reaching(overlap)),
-    };
+    let sentence = of_suite(&rows, fewest.unwrap_or(0));
     (table, sentence, rows)
-}
-
-/// "the interval of another reaches", or of several.
-fn reaching(others: usize) -> String {
-    match others {
-        1 => "the interval of one other reaches".to_string(),
-        others => format!("the intervals of {others} others reach"),
-    }
 }
 
 /// Which way the last columns of a table look.
@@ -274,7 +184,7 @@ fn probability(a: &[Vec<f64>], b: &[Vec<f64>]) -> String {
 }
 
 /// A number with so many decimals, or by its exponent where it would be long; a dash where it is none.
-fn number(value: f64, digits: usize) -> String {
+pub(crate) fn number(value: f64, digits: usize) -> String {
     match value.abs() {
         size if !size.is_finite() => "-".to_string(),
         size if size >= 1e9 => format!("{value:.3e}"),
@@ -282,7 +192,7 @@ fn number(value: f64, digits: usize) -> String {
     }
 }
 
-fn range(interval: Interval, digits: usize) -> String {
+pub(crate) fn range(interval: Interval, digits: usize) -> String {
     match interval.is_known() {
         true => format!("[{}, {}]", number(interval.low, digits), number(interval.high, digits)),
         false => "-".to_string(),
@@ -290,7 +200,7 @@ fn range(interval: Interval, digits: usize) -> String {
 }
 
 /// Decimals that show four digits of the largest of some numbers.
-fn digits(values: impl Iterator<Item = f64>) -> usize {
+pub(crate) fn digits(values: impl Iterator<Item = f64>) -> usize {
     let largest = values
         .filter(|value| value.is_finite())
         .map(f64::abs)
@@ -304,38 +214,6 @@ fn digits(values: impl Iterator<Item = f64>) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn headline_of(all: &[(&'static str, &[f64])]) -> String {
-        let summaries = all.iter().map(|(name, scores)| Summary::of(name, 0, scores.to_vec()));
-        headline(&summaries.collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn a_headline_claims_no_more_than_the_intervals_bear() {
-        let (high, low) = ([90.0, 91.0, 92.0, 91.0, 90.5], [80.0, 81.0, 80.5, 81.5, 80.2]);
-        let clear = headline_of(&[("a", &high), ("b", &low)]);
-        assert!(
-            clear.starts_with("a is best: 90.90 [") && clear.contains("probability 1.00"),
-            "{clear}"
-        );
-        let close = headline_of(&[("a", &high), ("b", &[80.0, 95.0, 90.0, 91.0, 92.0])]);
-        assert!(
-            close.starts_with("No clear winner: a has the highest mean") && close.contains("one other"),
-            "{close}"
-        );
-        let level = headline_of(&[("a", &[500.0; 5]), ("b", &[500.0; 5]), ("c", &low)]);
-        assert_eq!(level, "No winner: a, b are level at 500.0 [500.0, 500.0].");
-        let few = headline_of(&[("a", &high[..3]), ("b", &low[..3])]);
-        assert!(few.contains("3 runs per method are too few"), "{few}");
-        let uneven = headline_of(&[("a", &high), ("b", &low[..1])]);
-        assert!(
-            uneven.ends_with("but 1 run of b is too few to rest a claim on."),
-            "{uneven}"
-        );
-        let single = headline_of(&[("a", &high[..1])]);
-        assert_eq!(single, "a reaches 90.00 over 1 run.");
-        assert_eq!(headline_of(&[]), "No run has finished with a score yet.");
-    }
 
     #[test]
     fn below_three_runs_there_is_neither_interval_nor_probability_nor_effect() {

@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use super::plan::Plan;
+use crate::plan::Plan;
 
 /// Where experiments are looked for by name.
 const FOLDER: &str = "experiments";
 
-/// Names and texts of the files in `experiments/`.
+/// Names and texts of the files in this package's folder `experiments`.
 macro_rules! included {
     ($($name:literal)+) => {
-        &[$(($name, include_str!(concat!("../../../../experiments/", $name, ".toml")))),+]
+        &[$(($name, include_str!(concat!("../experiments/", $name, ".toml")))),+]
     };
 }
 
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn every_file_in_experiments_is_part_of_the_program_and_can_be_run() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("experiments");
         let mut files: Vec<String> = fs::read_dir(folder)
             .unwrap()
             .map(|file| file.unwrap().file_name().into_string().unwrap())

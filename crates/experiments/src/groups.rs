@@ -1,16 +1,18 @@
 //! Runs by task and method: the one place that says which runs belong together, for reports, comparisons and experiments.
 //!
-//! Runs are of one method where everything that decides their results is the same but for the seed ([`super::runs::settings`]).
+//! Runs are of one method where everything that decides their results is the same but for the seed ([`settings`](epgt_train::record::settings)).
 //! Two things keep runs apart besides: an experiment's directories `TASK/METHOD/seed-S` name the method, and directories of
 //! runs that the user names one by one are what is to be compared. A seed counts once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use epgt_report::text::{one_line, shortened};
+use epgt_settings::{one_line, shortened};
+use epgt_train::record::natural;
 
-use super::runs::{Measure, Run, natural};
-use crate::output::file_name;
+use crate::layers::file_name;
+use crate::measure::Measure;
+use crate::runs::Run;
 
 /// Settings that a name says wherever methods of one task differ in them.
 const LEADING: [&str; 4] = ["algo", "scheduler", "preset", "steps"];
@@ -26,7 +28,9 @@ const LONGEST_VALUE: usize = 40;
 pub struct Group {
     /// The method's place among all methods, which gives it its colour.
     pub index: usize,
+    /// The method's name, made of what sets it apart from the others.
     pub name: String,
+    /// Its runs, in the order of their seeds.
     pub runs: Vec<Run>,
 }
 
@@ -38,7 +42,7 @@ impl Group {
 
     /// Episodes of the finished runs.
     pub fn episodes(&self) -> impl Iterator<Item = u64> {
-        let results = self.runs.iter().filter_map(|run| run.result.as_ref());
+        let results = self.runs.iter().filter_map(|run| run.record.result.as_ref());
         results.map(|result| result.episodes)
     }
 }
@@ -46,21 +50,25 @@ impl Group {
 /// The runs of one task.
 #[derive(Clone, Debug)]
 pub struct Task {
+    /// Its id, with those of its options that differ from others of the same id.
     pub name: String,
+    /// The methods that have runs on it.
     pub groups: Vec<Group>,
 }
 
 impl Task {
     /// What a measure is on this task.
     pub fn measure(&self, measure: Measure) -> String {
-        measure.of(self.groups.iter().flat_map(Group::episodes))
+        measure.title_for(self.groups.iter().flat_map(Group::episodes))
     }
 }
 
 /// Everything that was found, in order.
 #[derive(Clone, Debug)]
 pub struct Collection {
+    /// The names of all methods.
     pub methods: Vec<String>,
+    /// The runs by task and method.
     pub tasks: Vec<Task>,
     /// A sentence for each run that is left out because its seed is there already.
     pub twice: Vec<String>,
@@ -79,12 +87,12 @@ struct Method {
 
 impl Method {
     fn of(run: Run, directories: &[PathBuf]) -> Self {
-        let options = run.settings.iter().filter(|(key, _)| key.starts_with("env."));
+        let options = run.record.settings.iter().filter(|(key, _)| key.starts_with("env."));
         let options = options.map(|(key, value)| (key.clone(), value.clone())).collect();
         Self {
-            task: (run.task.clone(), options),
+            task: (run.record.task.clone(), options),
             named: experiment_name(&run),
-            origin: (run.directory != directories[run.origin]).then_some(run.origin),
+            origin: (run.record.directory != directories[run.origin]).then_some(run.origin),
             runs: vec![run],
         }
     }
@@ -97,9 +105,9 @@ impl Method {
     fn value(&self, key: &str) -> &str {
         let run = &self.runs[0];
         match key {
-            "algo" => &run.algo,
-            "scheduler" => &run.scheduler,
-            key => run.settings.get(key).map_or("-", String::as_str),
+            "algo" => &run.record.algo,
+            "scheduler" => &run.record.scheduler,
+            key => run.record.settings.get(key).map_or("-", String::as_str),
         }
     }
 }
@@ -157,16 +165,16 @@ fn keep_one_per_seed(runs: &mut Vec<Run>) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut kept: Vec<Run> = Vec::new();
     for run in runs.drain(..) {
-        let Some(same) = kept.iter_mut().find(|other| other.seed == run.seed) else {
+        let Some(same) = kept.iter_mut().find(|other| other.record.seed == run.record.seed) else {
             kept.push(run);
             continue;
         };
-        let rank = |run: &Run| (run.result.is_some(), run.finished, run.steps() as u64);
+        let rank = |run: &Run| (run.record.result.is_some(), run.record.finished, run.steps() as u64);
         let other = match rank(&run) > rank(same) {
             true => std::mem::replace(same, run),
             false => run,
         };
-        let hash = |run: &Run| run.result.as_ref().map(|result| result.policy_sha256.clone());
+        let hash = |run: &Run| run.record.result.as_ref().map(|result| result.policy_sha256.clone());
         let why = match (hash(same), hash(&other)) {
             (Some(a), Some(b)) if a == b => "which ended with the same policy",
             (Some(_), Some(_)) => "which finished last, with another policy",
@@ -175,12 +183,12 @@ fn keep_one_per_seed(runs: &mut Vec<Run>) -> Vec<String> {
         };
         sentences.push(format!(
             "{} repeats seed {} of {}, {why}; a seed counts once",
-            other.directory.display(),
-            one_line(&other.seed),
-            same.directory.display()
+            other.record.directory.display(),
+            one_line(&other.record.seed),
+            same.record.directory.display()
         ));
     }
-    kept.sort_by_cached_key(|run| natural(&run.seed));
+    kept.sort_by_cached_key(|run| natural(&run.record.seed));
     *runs = kept;
     sentences
 }
@@ -260,7 +268,7 @@ fn configuration(method: &Method) -> (&str, &str, &BTreeMap<String, String>) {
     (
         method.value("algo"),
         method.value("scheduler"),
-        &method.runs[0].settings,
+        &method.runs[0].record.settings,
     )
 }
 
@@ -270,7 +278,7 @@ fn differences(methods: &[Method], at: usize, alike: &[usize]) -> Vec<String> {
     let own = &methods[at];
     let keys: BTreeSet<&str> = alike
         .iter()
-        .flat_map(|&other| methods[other].runs[0].settings.keys().map(String::as_str))
+        .flat_map(|&other| methods[other].runs[0].record.settings.keys().map(String::as_str))
         .chain(LEADING)
         .collect();
     let differing: Vec<&str> = keys
@@ -341,10 +349,10 @@ fn directory_name(origin: usize, directories: &[PathBuf]) -> String {
 
 /// METHOD of `TASK/METHOD/seed-S`.
 fn experiment_name(run: &Run) -> Option<String> {
-    let whole = run.directory.canonicalize().ok()?;
+    let whole = run.record.directory.canonicalize().ok()?;
     let is_seed = last_part(&whole).starts_with("seed-");
     let method = whole.parent()?;
-    (is_seed && last_part(method.parent()?) == file_name(&run.task)).then(|| last_part(method))
+    (is_seed && last_part(method.parent()?) == file_name(&run.record.task)).then(|| last_part(method))
 }
 
 fn last_part(path: &Path) -> String {

@@ -3,23 +3,23 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use epgt_report::text::{one_line, shortened};
+use epgt_settings::{one_line, shortened};
 use epgt_train::artifact::write_atomically;
-use epgt_train::{CONFIG, Config, MARKER, RESULT, RunError, RunResult, claim, config_text, is_training};
-
-use crate::report::runs::settings;
-
-/// What a run that failed leaves in its directory: why.
-const FAILURE: &str = "failure.txt";
+use epgt_train::record::{FAILURE, read_failure, read_result, settings, steps_logged};
+use epgt_train::{CONFIG, Config, MARKER, RunError, RunResult, claim, config_text, is_training};
 
 /// Characters of it that are shown.
 const LONGEST_FAILURE: usize = 4000;
 
 /// One run of the experiment.
 pub struct Cell {
+    /// The task's number in the plan.
     pub task: usize,
+    /// The method's number in the plan.
     pub method: usize,
+    /// Where it is, or is to be.
     pub directory: PathBuf,
+    /// What it does.
     pub config: Config,
     /// Why it cannot be made with the experiment's scale, where it cannot.
     pub refused: Option<String>,
@@ -44,9 +44,8 @@ impl Cell {
     /// Looks what is in the cell's directory; a run with other settings is refused, never mixed in.
     pub fn state(&self) -> Result<State, String> {
         let failure = || {
-            let bytes = fs::read(self.directory.join(FAILURE)).ok()?;
             // It may hold a traceback of an environment, whose words are anybody's.
-            let text = String::from_utf8_lossy(&bytes);
+            let text = read_failure(&self.directory)?;
             let lines: Vec<String> = text.lines().map(one_line).collect();
             Some(State::Failed(shortened(&lines.join("\n"), LONGEST_FAILURE)))
         };
@@ -73,8 +72,7 @@ impl Cell {
                 self.directory.display()
             ));
         }
-        let result = fs::read_to_string(self.directory.join(RESULT)).ok();
-        Ok(match result.and_then(|text| serde_json::from_str(&text).ok()) {
+        Ok(match read_result(&self.directory).ok().flatten() {
             Some(result) => State::Finished(result),
             None => failure().unwrap_or(State::Begun),
         })
@@ -106,15 +104,7 @@ impl Cell {
 
     /// Share of the run that its metrics tell of.
     pub fn share(&self) -> f64 {
-        let text = fs::read_to_string(self.directory.join("metrics.csv")).unwrap_or_default();
-        let complete = text.rfind('\n').map_or("", |end| &text[..end]);
-        let last = complete.lines().skip(1).last().unwrap_or("0");
-        let steps: f64 = last
-            .split(',')
-            .next()
-            .and_then(|steps| steps.parse().ok())
-            .unwrap_or(0.0);
-        steps / self.config.run.steps as f64
+        steps_logged(&self.directory) / self.config.run.steps as f64
     }
 
     /// Keeps why the run stopped, for whoever looks at the experiment later. Where that cannot be written, or the directory is somebody
