@@ -39,8 +39,7 @@
 //!     trainer.iterate()?;
 //! }
 //! let plan = EvalPlan { episodes: 3, ..EvalPlan::default() };
-//! let task = epgt::envs::find("CartPole-v1")?;
-//! let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, task, &plan, &mut |_| true)?;
+//! let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, &config.task()?, &plan, &mut |_| true)?;
 //! assert_eq!(evaluation.map(|played| played.returns.len()), Some(3));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -77,6 +76,9 @@
 //!
 //! | feature | what it adds |
 //! | --- | --- |
+//! | `box2d` | the tasks LunarLander and BipedalWalker; compiles C++ |
+//! | `mujoco` | MuJoCo's tasks; the library is loaded when it is needed |
+//! | `gymnasium` | any task of a Python that has Gymnasium, and Atari's games; Linux |
 //! | `cuda` | the image network on an NVIDIA GPU, whose libraries are loaded when they are needed |
 //!
 //! # Where to go on
