@@ -9,8 +9,6 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
-use epgt_pg::{Algorithm, MethodSettings};
-use epgt_settings::Value;
 use epgt_train::{Config, EvalPlan};
 
 pub use experiment::{ExperimentArgs, ExperimentCommand, PlaceArgs, ReportArgs, RunArgs};
@@ -309,11 +307,11 @@ fn settings_help() -> String {
     let mut sections = config.sections();
     let method = config.run.algo.name();
     if let Some(position) = sections.iter().position(|(section, _)| *section == method) {
-        let others = Algorithm::CHOICES.iter().filter(|name| **name != method);
-        let others = others.filter_map(|name| Algorithm::parse(name).ok());
+        let methods = config.registry.methods().iter();
+        let others = methods.filter(|other| other.name() != method);
         sections.splice(
             position + 1..position + 1,
-            others.map(|algorithm| (algorithm.name(), MethodSettings::of(algorithm).entries())),
+            others.map(|other| (other.name(), other.entries())),
         );
     }
     for (section, entries) in sections {

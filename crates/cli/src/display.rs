@@ -4,7 +4,6 @@
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use epgt_hyper::Scheduler;
 use epgt_train::{Config, Progress};
 
 use crate::explain::numbers::short as short_value;
@@ -61,10 +60,7 @@ impl Display {
             finished: vec![false; directories.len()],
             shown: vec![Instant::now(); directories.len()],
             drawn: 0,
-            learns: matches!(
-                config.run.scheduler,
-                Scheduler::Epgt | Scheduler::Bandit | Scheduler::Dqn
-            ),
+            learns: config.scheduler.explores(),
         }
     }
 
@@ -78,12 +74,12 @@ impl Display {
         let size = space.len();
         let axes = space.axes().iter().zip(&config.tune);
         let tuned = axes.map(|(axis, (name, grid))| tuned(name, &axis.values, grid));
-        let scheduled = match run.scheduler {
-            Scheduler::Fixed => ".".to_string(),
-            rule if rule.is_rule() => format!(": {}.", tuned.collect::<Vec<_>>().join(", ")),
+        let scheduled = match &config.scheduler {
+            scheduler if scheduler.is_fixed() => ".".to_string(),
+            scheduler if scheduler.is_rule() => format!(": {}.", tuned.collect::<Vec<_>>().join(", ")),
             _ => format!(": {}; |A| = {size}.", tuned.collect::<Vec<_>>().join(", ")),
         };
-        let each = if run.scheduler.is_population() {
+        let each = if config.scheduler.population().is_some() {
             " for each member"
         } else {
             ""

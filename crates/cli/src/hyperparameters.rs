@@ -1,10 +1,9 @@
 //! `epgt hyperparameters`: what a hyper-agent can schedule, method by method.
 
-use epgt_hyper::{Axis, Scheduler};
-use epgt_pg::{Algorithm, Effect, MethodSettings};
+use epgt_hyper::Axis;
+use epgt_pg::{Effect, MethodSettings};
 use epgt_report::text_table::TextTable;
-use epgt_settings::Value;
-use epgt_train::Config;
+use epgt_train::{Config, Registry};
 
 use crate::Done;
 use crate::args::HyperparametersArgs;
@@ -13,14 +12,16 @@ use crate::output;
 
 /// Lists what can be scheduled, for one method or for all.
 pub fn run(args: &HyperparametersArgs) -> Result<Done, String> {
-    let algorithms = match &args.algo {
-        Some(name) => vec![Algorithm::parse(name).map_err(|error| format!("--algo {name}: {error}"))?],
-        None => Algorithm::CHOICES
-            .iter()
-            .map(|name| Algorithm::parse(name))
-            .collect::<Result<_, _>>()?,
+    let registry = Registry::builtin();
+    let methods = match &args.algo {
+        Some(name) => vec![
+            registry
+                .method(name)
+                .map_err(|error| format!("--algo {name}: {error}"))?,
+        ],
+        None => registry.methods().to_vec(),
     };
-    let tables: Vec<String> = algorithms.into_iter().map(table).collect();
+    let tables: Vec<String> = methods.iter().map(|method| table(&**method)).collect();
     output::print(&format!("{}\n{}", tables.join("\n"), output::filled(NOTES)))?;
     Ok(Done::Completely)
 }
@@ -33,9 +34,7 @@ What takes effect once per rollout is chosen once per rollout, and so is everyth
 A task's own defaults differ: epgt train TASK --algo X --print-config
 ";
 
-fn table(algorithm: Algorithm) -> String {
-    let settings = MethodSettings::of(algorithm);
-    let method = settings.schedulable();
+fn table(method: &dyn MethodSettings) -> String {
     let mut table = TextTable::new(&["name", "paper", "default", "takes effect", "values to try", "meaning"]);
     for (index, hyperparameter) in method.hyperparameters().iter().enumerate() {
         let symbol = match hyperparameter.symbol {
@@ -56,7 +55,7 @@ fn table(algorithm: Algorithm) -> String {
             hyperparameter.meaning,
         ]);
     }
-    format!("{}\n{}", algorithm.name(), output::table(&table))
+    format!("{}\n{}", method.name(), output::table(&table))
 }
 
 /// What is tuned and to which values: a rule such as `paper:7` does not say how many there are.
@@ -67,7 +66,7 @@ pub fn tuned(config: &Config) -> String {
         .map(|(name, grid)| format!("{name}={grid}"))
         .collect();
     match config.hyper_space() {
-        Ok((space, _)) if config.run.scheduler != Scheduler::Fixed && !config.run.scheduler.is_rule() => {
+        Ok((space, _)) if !config.scheduler.is_fixed() && !config.scheduler.is_rule() => {
             let values = |axis: &Axis| {
                 axis.values
                     .iter()

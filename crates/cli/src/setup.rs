@@ -103,7 +103,7 @@ pub fn ensure(task: &TaskSpec, yes: bool) -> Result<(), String> {
         false => (format!("MuJoCo {MUJOCO_VERSION}"), place("MuJoCo", cache_directory())?),
     };
     let megabytes = if task.is_atari() { ATARI_MB } else { MUJOCO_MB };
-    if !yes && !agreed(task.id, &what, megabytes, &directory) {
+    if !yes && !agreed(&task.id, &what, megabytes, &directory) {
         return Err(sentence);
     }
     match task.is_atari() {

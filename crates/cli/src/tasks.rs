@@ -38,7 +38,7 @@ fn list() -> String {
             Some([channels, height, width]) => format!("{channels}x{height}x{width} pixels"),
             None => numbers(task.observation.len()),
         };
-        table.row(&[task.id, &observation, &actions(task), &limit, &solved, task.summary]);
+        table.row(&[&task.id, &observation, &actions(task), &limit, &solved, &task.summary]);
     }
     format!("{}\n{}", output::table(&table), games())
 }
@@ -80,16 +80,16 @@ fn describe(task: &TaskSpec) -> String {
         Some([channels, height, width]) => {
             format!("Observation\nan image of bytes: {channels} channels (first), {height} rows, {width} columns\n\n")
         }
-        None => format!("Observation\n{}\n", ranges(task.observation)),
+        None => format!("Observation\n{}\n", ranges(&task.observation)),
     };
     if discrete(task) {
         let mut table = TextTable::new(&["choice", "what it does"]);
-        for entry in task.action {
-            table.row(&[&entry.low.to_string(), entry.name]);
+        for entry in &*task.action {
+            table.row(&[&entry.low.to_string(), &entry.name]);
         }
         text += &format!("Action\n{}\n", output::table(&table));
     } else {
-        text += &format!("Action\n{}\n", ranges(task.action));
+        text += &format!("Action\n{}\n", ranges(&task.action));
     }
     let limit = match task.max_episode_steps {
         u32::MAX => "Episodes have no limit that is known".to_string(),
@@ -119,7 +119,7 @@ fn describe(task: &TaskSpec) -> String {
 fn ranges(entries: &[Entry]) -> String {
     let mut table = TextTable::new(&["number", "from", "to"]);
     for entry in entries {
-        table.row(&[entry.name, &bound(entry.low), &bound(entry.high)]);
+        table.row(&[&entry.name, &bound(entry.low), &bound(entry.high)]);
     }
     output::table(&table)
 }

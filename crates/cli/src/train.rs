@@ -98,6 +98,7 @@ fn resumed(args: &TrainArgs, directory: &Path) -> Result<Batch, String> {
     let with = ResumeWith {
         device: args.device.as_deref().map(Device::parse).transpose()?,
         steps: steps.map_err(|wants| format!("--steps: {wants}"))?,
+        ..ResumeWith::default()
     };
     let job = |directory: &Path, start| Job {
         directory: directory.to_path_buf(),
@@ -111,7 +112,7 @@ fn resumed(args: &TrainArgs, directory: &Path) -> Result<Batch, String> {
         Some(runs) => Batch {
             jobs: runs
                 .into_iter()
-                .map(|run| job(&run.directory.clone(), Start::ResumeSeed(Box::new(run), with)))
+                .map(|run| job(&run.directory.clone(), Start::ResumeSeed(Box::new(run), with.clone())))
                 .collect(),
             group: Some(directory.to_path_buf()),
         },
@@ -324,8 +325,8 @@ fn train_all(args: &TrainArgs, batch: &Batch) -> Result<Done, String> {
 fn open(job: &Job, force: bool) -> Result<Training, RunError> {
     match &job.start {
         Start::New(config) => Training::create((**config).clone(), &job.directory, force),
-        Start::Resume(with) => Training::resume(&job.directory, *with),
-        Start::ResumeSeed(run, with) => run.resume(*with),
+        Start::Resume(with) => Training::resume(&job.directory, with.clone()),
+        Start::ResumeSeed(run, with) => run.resume(with.clone()),
     }
 }
 

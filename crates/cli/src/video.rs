@@ -147,6 +147,7 @@ impl std::fmt::Display for Video {
 mod tests {
     use super::*;
     use epgt_envs::{Env, EnvError, Space, Step, find, make};
+    use std::sync::Arc;
 
     fn episode(steps: usize) -> Vec<Scene> {
         (0..=steps)
@@ -202,10 +203,8 @@ mod tests {
 
     #[test]
     fn a_task_without_a_picture_is_refused() {
-        let task = TaskSpec {
-            build: |_| Ok(Box::new(Blind(make("Pendulum-v1")?))),
-            ..find("Pendulum-v1").unwrap().clone()
-        };
+        let mut task = find("Pendulum-v1").unwrap();
+        task.build = Arc::new(|_| Ok(Box::new(Blind(make("Pendulum-v1")?))));
         let refusal = check(Path::new("out.gif"), 1, &task).unwrap_err();
         assert_eq!(refusal, "Pendulum-v1 has no picture; leave --video out");
     }

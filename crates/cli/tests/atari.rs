@@ -1,6 +1,6 @@
 //! Atari's games from the outside: they are found, trained, resumed, evaluated and compared; what is missing is told in a sentence.
 //!
-//! The variable EPGT_PYTHON names a Python interpreter that has ale-py; without it the tests that play say that they are skipped.
+//! The variable EPGT_PYTHON names a Python interpreter that has ale-py; without it the tests that play are ignored.
 
 mod common;
 
@@ -10,6 +10,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
 use common::{Ended, Place, files};
+use epgt_testing::needs;
 
 /// Two short games at a time, seen through a small network.
 const SMALL: &str = "ppo.n_steps=16 ppo.batch_size=16 ppo.n_epochs=1 policy.conv_channels=4,4 policy.conv_kernels=8,4 \
@@ -20,17 +21,6 @@ fn small<'a>(first: &[&'a str]) -> Vec<&'a str> {
     arguments.extend(["--env-arg", "max_num_frames_per_episode=80", "--quiet"]);
     arguments.extend(SMALL.split_whitespace().flat_map(|setting| ["--set", setting]));
     arguments
-}
-
-/// A place to play, if there is a Python for it.
-fn place() -> Option<Place> {
-    let python = std::env::var_os("EPGT_PYTHON").filter(|name| !name.is_empty());
-    let has_it = |python| Command::new(python).args(["-c", "import ale_py"]).output();
-    if !python.is_some_and(|python| has_it(python).is_ok_and(|output| output.status.success())) {
-        eprintln!("skipped: EPGT_PYTHON names no Python with ale-py");
-        return None;
-    }
-    Some(Place::new())
 }
 
 /// The program where neither ale-py nor a Python is named.
@@ -153,9 +143,10 @@ fn setup_makes_a_virtual_environment_once_and_tells_why_it_cannot() {
     );
 }
 
+#[needs(ale_py)]
 #[test]
 fn a_python_without_ale_py_is_told() {
-    let Some(place) = place() else { return };
+    let place = Place::new();
     let mut command = place.command(&small(&["train", "PongNoFrameskip-v4", "--steps", "64"]));
     // Python runs this first, and finds nothing by a name that has nothing.
     place.write("sitecustomize.py", "import sys\nsys.modules['ale_py'] = None\n");
@@ -169,9 +160,10 @@ fn a_python_without_ale_py_is_told() {
     ]);
 }
 
+#[needs(ale_py)]
 #[test]
 fn a_game_is_trained_twice_to_the_same_policy_and_evaluated() {
-    let Some(place) = place() else { return };
+    let place = Place::new();
     let train = |out: &str| {
         let first = ["train", "ALE/Pong-v5", "--steps", "128", "--json", "--out", out];
         json(&place.run(&small(&first)))
@@ -208,9 +200,10 @@ fn changed(path: &Path, before: &[u8], child: &mut Child) -> Vec<u8> {
     }
 }
 
+#[needs(ale_py)]
 #[test]
 fn a_run_that_was_killed_is_resumed() {
-    let Some(place) = place() else { return };
+    let place = Place::new();
     let first = [
         "train",
         "BreakoutNoFrameskip-v4",
@@ -233,9 +226,10 @@ fn a_run_that_was_killed_is_resumed() {
     assert_eq!(report["task"], "BreakoutNoFrameskip-v4");
 }
 
+#[needs(ale_py)]
 #[test]
 fn an_experiment_keeps_each_task_in_one_directory_and_compares_human_normalised_scores() {
-    let Some(place) = place() else { return };
+    let place = Place::new();
     let settings: String = SMALL
         .split_whitespace()
         .map(|setting| {

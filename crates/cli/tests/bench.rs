@@ -1,5 +1,6 @@
 //! `epgt bench` as a user runs it.
 
+use epgt_testing::needs;
 use std::process::{Command, Output};
 
 fn bench(arguments: &[&str]) -> Output {
@@ -85,12 +86,9 @@ fn what_cannot_be_measured_is_refused_in_one_sentence() {
     assert!(refused(&["gym:CartPole-v1", "--simulators"]).contains("is stepped by Python itself"));
 }
 
+#[needs(python)]
 #[test]
 fn the_simulators_are_measured_beside_gymnasium() {
-    if std::env::var_os("EPGT_PYTHON").is_none_or(|name| name.is_empty()) {
-        println!("skipped: EPGT_PYTHON names no Python with Gymnasium to measure");
-        return;
-    }
     let output = bench(&["LunarLanderContinuous-v2", "--simulators", "--repeat", "1"]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -99,18 +97,9 @@ fn the_simulators_are_measured_beside_gymnasium() {
     }
 }
 
+#[needs(stable_baselines3)]
 #[test]
 fn the_peer_trains_on_numbers_and_images_with_the_options_of_the_task() {
-    let imports = "import stable_baselines3, ale_py, cv2";
-    let python = std::env::var_os("EPGT_PYTHON").unwrap_or_default();
-    if !Command::new(&python)
-        .args(["-c", imports])
-        .status()
-        .is_ok_and(|status| status.success())
-    {
-        println!("skipped: EPGT_PYTHON names no Python with Stable-Baselines3 and ale-py");
-        return;
-    }
     for (task, settings) in [
         ("gym:CartPole-v1", &["env.sutton_barto_reward=true"][..]),
         (

@@ -1,16 +1,14 @@
 //! `epgt train gym:...` from the outside: it trains, is resumed and evaluated; failures are told and leave nothing behind.
 //!
-//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium; without it the tests say that they are skipped.
+//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium; without it the tests are ignored.
 
 mod common;
 
-use common::{Place, has_gymnasium};
+use common::Place;
+use epgt_testing::needs;
 
 /// A place with the environment of the README, and one that fails when told to.
-fn place() -> Option<Place> {
-    if !has_gymnasium() {
-        return None;
-    }
+fn place() -> Place {
     let place = Place::new();
     assert!(common::corridor().lines().count() <= 30);
     place.write("corridor.py", common::corridor());
@@ -30,7 +28,7 @@ fn place() -> Option<Place> {
          \x20       return super().step(action)\n\
          gymnasium.register('Failing-v0', Failing)\n",
     );
-    Some(place)
+    place
 }
 
 const SHORT: [&str; 8] = [
@@ -44,9 +42,10 @@ const SHORT: [&str; 8] = [
     "--out",
 ];
 
+#[needs(python)]
 #[test]
 fn the_environment_of_the_readme_trains_twice_to_the_same_policy_and_is_evaluated() {
-    let Some(place) = place() else { return };
+    let place = place();
     let train = |out: &str| {
         let mut arguments = vec![
             "train",
@@ -80,10 +79,11 @@ fn the_environment_of_the_readme_trains_twice_to_the_same_policy_and_is_evaluate
     assert_eq!(report["env"]["length"], "4");
 }
 
+#[needs(python)]
 #[test]
 #[cfg(target_os = "linux")]
 fn what_workers_compute_is_in_the_cpu_time_of_a_run_and_of_a_measurement() {
-    let Some(place) = place() else { return };
+    let place = place();
     place.write(
         "busy.py",
         "import time\n\
@@ -139,9 +139,10 @@ fn what_workers_compute_is_in_the_cpu_time_of_a_run_and_of_a_measurement() {
     assert!(cpu_seconds(&measure, &["env.step=0.02"]) > 1.0);
 }
 
+#[needs(python)]
 #[test]
 fn a_task_is_described_with_its_options() {
-    let Some(place) = place() else { return };
+    let place = place();
     let ended = place.run(&["tasks", "gym:Failing-v0", "--import", "failing", "--env-arg", "at=0"]);
     assert!(ended.stdout.contains("observation[0]     0   1"), "{ended:?}");
     assert!(ended.stdout.contains("choice 1"), "{ended:?}");
@@ -174,9 +175,10 @@ fn what_is_quoted_in_an_error_is_shown_short_and_clean() {
     }
 }
 
+#[needs(python)]
 #[test]
 fn an_exception_stops_the_run_with_its_traceback_and_an_intact_checkpoint() {
-    let Some(place) = place() else { return };
+    let place = place();
     let mut arguments = vec!["train", "gym:Failing-v0", "--import", "failing", "--steps", "10000"];
     arguments.extend(["--env-arg", "at=300", "--set", "checkpoint_interval=256"]);
     arguments.extend(SHORT);
@@ -212,9 +214,10 @@ fn an_exception_stops_the_run_with_its_traceback_and_an_intact_checkpoint() {
     assert!(resumed.stderr.contains("stopped after 2048 steps"), "{resumed:?}");
 }
 
+#[needs(python)]
 #[test]
 fn every_kind_of_action_and_images_train() {
-    let Some(place) = place() else { return };
+    let place = place();
     place.write(
         "kinds.py",
         "import gymnasium, numpy as np\n\

@@ -1,7 +1,7 @@
 //! Failures of all kinds at random moments of `epgt train gym:...`: each ends in one clear sentence, with a checkpoint that is whole,
 //! and leaves no process and no shared memory behind.
 //!
-//! EPGT_PYTHON names a Python interpreter that has Gymnasium; without it the test says that it is skipped. EPGT_DEATHS says how many
+//! EPGT_PYTHON names a Python interpreter that has Gymnasium; without it the test is ignored. EPGT_DEATHS says how many
 //! failures there are.
 
 mod common;
@@ -11,8 +11,9 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Ended, Place, has_gymnasium};
+use common::{Ended, Place};
 use epgt_rng::Pcg64;
+use epgt_testing::needs;
 use epgt_train::{CHECKPOINT, artifact};
 
 /// Every kind of failure, as `failing.py` knows it, and the sentence it comes to; COPY and STEP stand for numbers.
@@ -238,11 +239,9 @@ fn shared_memory() -> BTreeSet<std::ffi::OsString> {
     files.map(|file| file.file_name()).collect()
 }
 
+#[needs(python)]
 #[test]
 fn failures_of_all_kinds_at_any_moment_are_told_and_leave_nothing() {
-    if !has_gymnasium() {
-        return;
-    }
     let count = std::env::var("EPGT_DEATHS").map_or(20, |text| text.parse().unwrap());
     let (before, mut tally) = (shared_memory(), BTreeMap::new());
     for (i, case) in Case::deal(count, &mut Pcg64::from_seed(1)).iter().enumerate() {

@@ -221,10 +221,10 @@ fn tasks_are_listed_and_described() {
     let list = place.run(&["tasks"]);
     assert_eq!((list.code, list.stderr.as_str()), (Some(0), ""));
     for task in epgt_envs::tasks() {
-        assert!(list.stdout.contains(task.id), "{}", task.id);
-        let one = place.run(&["tasks", task.id]);
+        assert!(list.stdout.contains(&*task.id), "{}", task.id);
+        let one = place.run(&["tasks", &task.id]);
         assert_eq!(one.code, Some(0));
-        assert!(one.stdout.starts_with(task.id), "{}", one.stdout);
+        assert!(one.stdout.starts_with(&*task.id), "{}", one.stdout);
         for part in ["Observation\n", "Action\n", "Reward: "] {
             assert!(one.stdout.contains(part), "{part} of {}", task.id);
         }

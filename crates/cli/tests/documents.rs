@@ -6,7 +6,7 @@
 //! written anew. Bits of a training run depend on the width of the processor's vectors, so samples are those of AVX-512 and are
 //! compared where there is such a processor.
 //!
-//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium and TensorBoard; without it, nothing is run.
+//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium and TensorBoard; without it, no command is run.
 
 #[path = "documents/command.rs"]
 mod command;
@@ -20,7 +20,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use command::{Line, mask};
-use common::{Ended, Place, has_gymnasium};
+use common::{Ended, Place};
+use epgt_testing::needs;
 use page::{Page, documents, root};
 
 /// The programs of blocks whose commands are run.
@@ -180,9 +181,6 @@ fn has_the_vectors_of_the_samples() -> bool {
 
 /// Runs the commands of a document and compares its samples, or writes them anew.
 fn is_true(name: &str) {
-    if !has_gymnasium() {
-        return;
-    }
     let reader = Reader::new(name);
     let differ = reader.read();
     if !has_the_vectors_of_the_samples() {
@@ -203,11 +201,13 @@ fn is_true(name: &str) {
     }
 }
 
+#[needs(python)]
 #[test]
 fn the_commands_of_the_readme_work_and_print_what_it_shows() {
     is_true("README.md");
 }
 
+#[needs(python)]
 #[test]
 fn the_commands_of_the_other_documents_work_and_print_what_they_show() {
     documents()
@@ -216,11 +216,9 @@ fn the_commands_of_the_other_documents_work_and_print_what_they_show() {
         .for_each(|name| is_true(name));
 }
 
+#[needs(python)]
 #[test]
 fn commands_in_running_text_have_names_and_settings_that_exist() {
-    if !has_gymnasium() {
-        return;
-    }
     let place = Place::new();
     for page in documents().iter().map(|name| Page::read(name)) {
         for text in page.code_in_prose().iter().filter(|text| text.starts_with("epgt ")) {
@@ -312,9 +310,9 @@ fn other_programs_that_documents_name_are_there() {
                 files.extend(after("--path").map(|path| format!("{path}/Cargo.toml")));
                 let package = after("-p").map(|name| name.trim_start_matches("epgt-"));
                 files.extend(
-                    after("--example")
+                    after("--bench")
                         .zip(package)
-                        .map(|(name, at)| format!("crates/{at}/examples/{name}.rs")),
+                        .map(|(name, at)| format!("crates/{at}/benches/{name}.rs")),
                 );
                 assert!(
                     !files.is_empty(),

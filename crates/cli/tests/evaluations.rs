@@ -6,7 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use common::{Place, has_gymnasium};
+use common::Place;
+use epgt_testing::needs;
 
 /// Asks a process to stop, as Ctrl-C does.
 fn interrupt(id: u32) {
@@ -93,11 +94,9 @@ class Endless(gymnasium.Env):
         return numpy.zeros(1, numpy.float32), 1.0, False, False, {}
 ";
 
+#[needs(python)]
 #[test]
 fn episodes_that_never_end_are_cut_and_told_of() {
-    if !has_gymnasium() {
-        return;
-    }
     let place = Place::new();
     place.write("endless.py", ENDLESS);
     let limit = ["--set", "eval_max_steps=300", "--set", "ppo.n_steps=64", "--quiet"];

@@ -6,7 +6,6 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::time::Duration;
 
-use epgt_settings::Value;
 use epgt_train::Config;
 use fuzz_common::{Case, ODD, QUICK, copy, fuzz, make_run, os, place};
 
@@ -78,8 +77,9 @@ const EXPERIMENT: &str = "description = \"tiny\"\nseeds = 1\n[settings]\nsteps =
 
 /// Words that the settings are called by, as the program itself lists them.
 fn vocabulary() -> (Vec<String>, Vec<String>) {
+    let registry = epgt_train::Registry::builtin();
     let mut keys = Vec::new();
-    for algo in epgt_pg::Algorithm::CHOICES {
+    for algo in registry.method_names() {
         let config = Config::lay(&[epgt_train::Assignment::new("algo", algo)]).expect("a method's defaults");
         for (section, entries) in config.sections() {
             let dot = if section.is_empty() { "" } else { "." };
@@ -87,9 +87,8 @@ fn vocabulary() -> (Vec<String>, Vec<String>) {
             keys.extend(entries.iter().map(|entry| entry.key.to_string()));
         }
     }
-    let names = epgt_pg::Algorithm::CHOICES.iter().flat_map(|algo| {
-        let method = epgt_pg::MethodSettings::of(epgt_pg::Algorithm::parse(algo).expect("a method"));
-        let all = method.schedulable().hyperparameters().iter();
+    let names = registry.methods().iter().flat_map(|method| {
+        let all = method.hyperparameters().iter();
         all.map(|hyperparameter| hyperparameter.name.to_string())
             .collect::<Vec<_>>()
     });
@@ -112,7 +111,10 @@ fn arguments(case: &mut Case, keys: &[String], names: &[String]) -> Vec<String> 
                 let (odd, grid) = (case.pick(ODD), case.pick(GRIDS));
                 match case.below(16) {
                     0 => say(&["--algo", case.pick(&["a2c", "ppo", "acktr", "A2C", odd])]),
-                    1 | 2 => say(&["--scheduler", case.pick(epgt_hyper::Scheduler::CHOICES)]),
+                    1 | 2 => say(&[
+                        "--scheduler",
+                        case.pick(&epgt_train::Registry::builtin().scheduler_names()),
+                    ]),
                     3 => say(&["--preset", case.pick(&["default", "paper", odd])]),
                     4..=6 => say(&["--tune", &format!("{name}={grid}")]),
                     7..=9 => say(&["--set", &format!("{key}={odd}")]),

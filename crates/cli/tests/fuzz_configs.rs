@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use epgt_hyper::Scheduler;
-use epgt_pg::{Algorithm, Kind, MethodSettings};
+use epgt_pg::Kind;
 use epgt_settings::{Entry, Value};
-use epgt_train::{Assignment, Config};
+use epgt_train::{Assignment, Config, Registry};
 use fuzz_common::{Case, ODD, fuzz};
 
 /// All settings of a method by their full key, as the program itself lists them.
@@ -45,7 +44,7 @@ fn value(case: &mut Case, entry: &Entry, wild: bool) -> String {
         return case.pick(ODD).to_string();
     }
     if !entry.choices.is_empty() {
-        return case.pick(entry.choices).to_string();
+        return entry.choices[case.below(entry.choices.len())].clone();
     }
     let text = entry.value.trim_matches('"');
     match text {
@@ -123,17 +122,18 @@ const TASKS: &[&str] = &[
 
 #[test]
 fn every_configuration_trains_or_is_refused_in_a_sentence() {
-    let known: BTreeMap<&str, Vec<(String, Entry)>> =
-        Algorithm::CHOICES.iter().map(|&algo| (algo, settings(algo))).collect();
+    let registry = Registry::builtin();
+    let (methods, schedulers) = (registry.method_names(), registry.scheduler_names());
+    let known: BTreeMap<&str, Vec<(String, Entry)>> = methods.iter().map(|&algo| (algo, settings(algo))).collect();
     let (trained, refused) = (AtomicU64::new(0), AtomicU64::new(0));
     fuzz("fuzz_configs", |case| {
         let wild = case.chance(0.5);
-        let scheduler = case.pick(Scheduler::CHOICES);
+        let scheduler = case.pick(&schedulers);
         let algo = match scheduler {
             "hoof" | "meta-gradient" if !wild => "a2c",
-            _ => case.pick(Algorithm::CHOICES),
+            _ => case.pick(&methods),
         };
-        let method = MethodSettings::of(Algorithm::parse(algo).expect("a method"));
+        let method = registry.method(algo).expect("a method");
         let (n_envs, n_steps) = (1 + case.below(3), 1 + case.below(8));
         let rollouts = 2 + case.below(6);
         let task = case.pick(TASKS);
@@ -167,7 +167,7 @@ fn every_configuration_trains_or_is_refused_in_a_sentence() {
             let value = value(case, entry, wild);
             said.insert(key.clone(), value);
         }
-        let hyperparameters = method.schedulable().hyperparameters();
+        let hyperparameters = method.hyperparameters();
         for _ in 0..case.below(4) {
             let hyperparameter = &hyperparameters[case.below(hyperparameters.len())];
             if !wild && matches!(scheduler, "lrrl" | "hoof" | "meta-gradient") && hyperparameter.name != "learning_rate"

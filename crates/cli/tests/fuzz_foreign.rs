@@ -2,7 +2,7 @@
 //!
 //! A case is decided by one number: the kind of environment, what it is like (`fuzz_foreign.py`), and the command. EPGT_CASES says how many
 //! there are (1000), EPGT_FIRST_CASE the number of the first (0). EPGT_PYTHON names a Python interpreter that has Gymnasium; without it the
-//! test says that it is skipped. To start Python and import Gymnasium would take most of the time, so nearly all workers are forks of one
+//! test is ignored. To start Python and import Gymnasium would take most of the time, so nearly all workers are forks of one
 //! that has (`fork_server.py`); one case in a hundred starts Python itself.
 
 mod common;
@@ -14,8 +14,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use common::{Place, has_gymnasium};
+use common::Place;
 use epgt_rng::Pcg64;
+use epgt_testing::needs;
 
 /// When an environment fails, at the latest.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -355,11 +356,9 @@ fn variable(name: &str, default: u64) -> u64 {
     })
 }
 
+#[needs(python)]
 #[test]
 fn fuzz_foreign_environments_of_all_kinds_end_as_they_must() {
-    if !has_gymnasium() {
-        return;
-    }
     let (first, count) = (variable("EPGT_FIRST_CASE", 0), variable("EPGT_CASES", 1000));
     let server = Server::start();
     let (next, failures) = (AtomicU64::new(first), Mutex::new(Vec::new()));

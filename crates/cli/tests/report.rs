@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::Place;
+use epgt_testing::needs;
 
 /// Two methods with two seeds each in an experiment's layout, one run that has not finished and one directory that is broken.
 fn experiment() -> Place {
@@ -571,12 +572,10 @@ const CHECK: &str = r#"<script>addEventListener("load", () => {
     parent.document.body.dataset.facts = facts.join(" ");
 })</script></body>"#;
 
+#[needs(browser)]
 #[test]
 fn in_a_browser_every_picture_is_drawn_and_nothing_is_fetched() {
-    let Some(browser) = browser() else {
-        eprintln!("skipped: EPGT_BROWSER=none says that there is no browser");
-        return;
-    };
+    let browser = browser();
     let place = experiment();
     assert_eq!(place.run(&["report", "runs"]).code, Some(0));
     let page = std::fs::read_to_string(place.path("runs/report.html")).unwrap();
@@ -634,21 +633,15 @@ fn facts(browser: &Path, profile: &Path, page: &Path) -> [usize; 5] {
 }
 
 /// The browser that EPGT_BROWSER names, or the first that is installed; `None` only if EPGT_BROWSER is `none`.
-fn browser() -> Option<PathBuf> {
-    match std::env::var("EPGT_BROWSER") {
-        Ok(name) if name == "none" => return None,
-        Ok(name) => return Some(PathBuf::from(name)),
-        Err(_) => {}
+fn browser() -> PathBuf {
+    if let Some(name) = std::env::var_os("EPGT_BROWSER") {
+        return PathBuf::from(name);
     }
     let folders: Vec<PathBuf> = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect();
     let names = ["chromium", "chromium-browser", "google-chrome"];
-    let found = names
+    let mut found = names
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    let found = found.into_iter().find(|path| path.is_file());
-    Some(
-        found.expect(
-            "a browser: install chromium, name one in EPGT_BROWSER, or set EPGT_BROWSER=none to leave this out",
-        ),
-    )
+    let found = found.find(|path| path.is_file());
+    found.expect("a browser: install chromium, or name one in EPGT_BROWSER")
 }

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use common::{Ended, Place, assert_same_run, task_of};
+use epgt_testing::needs;
 
 /// Runs that take a second or so, with more checkpoints than a user would ask for.
 const DEFAULT_PRESET: &[&str] = &["--steps", "600000", "--set", "checkpoint_interval=10000"];
@@ -211,12 +212,10 @@ fn a_run_on_box2d_killed_twenty_times_resumes_to_the_same_policy() {
     killed_twenty_times(&on_a_simulator("BipedalWalker-v3"));
 }
 
+#[needs(mujoco)]
 #[test]
 fn a_run_on_mujoco_killed_twenty_times_resumes_to_the_same_policy() {
-    match std::env::var_os("EPGT_PYTHON") {
-        Some(_) => killed_twenty_times(&on_a_simulator("HalfCheetah-v5")),
-        None => println!("skipped: EPGT_PYTHON names no Python with MuJoCo"),
-    }
+    killed_twenty_times(&on_a_simulator("HalfCheetah-v5"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use cudarc::cusolver::{DnHandle, sys as solver};
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, DevicePtrMut, PushKernelArg};
-use epgt_nn::{CurvaturePart, Kept};
+use epgt_nn::{FactorPart, KfacPart};
 
 use crate::Device;
 use crate::device::{over, told};
@@ -220,35 +220,33 @@ impl Curvature {
         Ok(())
     }
 
-    /// What is kept under a name.
-    pub fn part(&self, what: Kept) -> Option<&CudaSlice<f32>> {
+    /// A part of the state; `None` for a layer that does not exist.
+    pub fn part(&self, what: KfacPart) -> Option<&CudaSlice<f32>> {
         match what {
-            Kept::Velocity => Some(&self.velocity),
-            Kept::Curvature { layer, of_inputs, part } => {
+            KfacPart::Velocity => Some(&self.velocity),
+            KfacPart::Factor { layer, of_inputs, part } => {
                 let factor = &self.layers.get(layer)?[usize::from(!of_inputs)];
                 Some(match part {
-                    CurvaturePart::Moment => &factor.moment,
-                    CurvaturePart::Values => &factor.values,
-                    CurvaturePart::Vectors => &factor.vectors,
+                    FactorPart::Moment => &factor.moment,
+                    FactorPart::Values => &factor.values,
+                    FactorPart::Vectors => &factor.vectors,
                 })
             }
-            _ => None,
         }
     }
 
-    /// What is kept under a name, to be changed.
-    pub fn part_mut(&mut self, what: Kept) -> Option<&mut CudaSlice<f32>> {
+    /// A part of the state, to change it; `None` for a layer that does not exist.
+    pub fn part_mut(&mut self, what: KfacPart) -> Option<&mut CudaSlice<f32>> {
         match what {
-            Kept::Velocity => Some(&mut self.velocity),
-            Kept::Curvature { layer, of_inputs, part } => {
+            KfacPart::Velocity => Some(&mut self.velocity),
+            KfacPart::Factor { layer, of_inputs, part } => {
                 let factor = &mut self.layers.get_mut(layer)?[usize::from(!of_inputs)];
                 Some(match part {
-                    CurvaturePart::Moment => &mut factor.moment,
-                    CurvaturePart::Values => &mut factor.values,
-                    CurvaturePart::Vectors => &mut factor.vectors,
+                    FactorPart::Moment => &mut factor.moment,
+                    FactorPart::Values => &mut factor.values,
+                    FactorPart::Vectors => &mut factor.vectors,
                 })
             }
-            _ => None,
         }
     }
 }

@@ -1,10 +1,12 @@
-//! An agent's networks on a GPU, as [`epgt_nn::Remote`] says it.
+//! An agent's networks on a GPU: the implementation of [`epgt_nn::Remote`].
 
 use std::cell::RefCell;
 use std::fmt;
 
 use cudarc::driver::CudaSlice;
-use epgt_nn::{AdamStep, Kept, Projections, Remote, RmsPropStep, TanhLayer};
+use epgt_nn::{
+    AdamStep, Buffer, KfacPart, Projections, Remote, RemoteKfac, RemoteOptimiser, RemoteState, RmsPropStep, TanhLayer,
+};
 
 use crate::curvature::Curvature;
 use crate::device::told;
@@ -18,14 +20,14 @@ use crate::{Device, NetShape};
 ///
 /// ```
 /// use epgt_cuda::{Gpu, NetShape};
-/// use epgt_nn::{Kept, Remote};
+/// use epgt_nn::{Buffer, Remote};
 /// // Without a GPU there is one sentence.
 /// match Gpu::open(NetShape::paper(6), false) {
 ///     Ok(mut gpu) => {
-///         gpu.write(Kept::Weights, &vec![0.0; 866_439]);
-///         gpu.look(&vec![0; 2 * 4 * 84 * 84], 2);
+///         gpu.write(Buffer::Weights, &vec![0.0; 866_439]);
+///         gpu.forward(&vec![0; 2 * 4 * 84 * 84], 2);
 ///         let mut logits = [1.0; 12];
-///         gpu.outputs(0, &mut logits);
+///         gpu.read_outputs(0, &mut logits);
 ///         assert_eq!((logits, gpu.fault()), ([0.0; 12], None));
 ///     }
 ///     Err(sentence) => assert!(sentence.contains("--device cpu"), "{sentence}"),
@@ -35,11 +37,11 @@ pub struct Gpu {
     device: Device,
     net: ImageNet,
     image_size: usize,
-    /// The images of the last look, and the rollout's.
+    /// The images of the last forward pass, and the rollout's.
     passing: CudaSlice<u8>,
     kept: CudaSlice<u8>,
-    /// Images of the last look.
-    looked: usize,
+    /// How many images the last forward pass had.
+    passed: usize,
     /// 0, 1, 2, ...
     rows: Vec<u32>,
     moments: [CudaSlice<f32>; 2],
@@ -59,8 +61,8 @@ impl fmt::Debug for Gpu {
 }
 
 impl Gpu {
-    /// The network on the first GPU of the machine, its weights zeros, or one sentence about what is missing. With `tf32`, matrix
-    /// products may round their factors to TF32 (10 bits of mantissa), which is faster.
+    /// The network on the first GPU of the machine, its weights zeros, or one sentence about what is missing. With
+    /// `tf32`, matrix products may round their factors to TF32 (10 bits of mantissa), which is faster.
     pub fn open(shape: NetShape, tf32: bool) -> Result<Self, String> {
         shape.check()?;
         let device = Device::find()?;
@@ -74,7 +76,7 @@ impl Gpu {
             passing: device.stream.alloc_zeros(0).map_err(told)?,
             kept: device.stream.alloc_zeros(0).map_err(told)?,
             image_size: shape.image_size(),
-            looked: 0,
+            passed: 0,
             rows: Vec::new(),
             projector: RefCell::new(None),
             encoder: RefCell::new(None),
@@ -82,12 +84,6 @@ impl Gpu {
             net,
             device,
         })
-    }
-
-    /// Makes room for K-FAC's matrices.
-    pub fn start_kfac(&mut self) -> Result<(), String> {
-        self.curvature = Some(Curvature::new(&self.device, &self.net)?);
-        Ok(())
     }
 
     /// Waits until all that was asked for is done.
@@ -117,16 +113,18 @@ impl Gpu {
         }
     }
 
-    /// What is kept under a name; the projections' own gradients are in their cell.
-    fn own(&self, what: Kept) -> Option<&CudaSlice<f32>> {
-        match what {
-            Kept::Weights => Some(&self.net.weights),
-            Kept::Gradient => Some(&self.net.gradient),
-            Kept::Moment(i) => self.moments.get(i),
-            Kept::Older(_) => None,
-            what => self.curvature.as_ref()?.part(what),
-        }
+    /// Copies a buffer to the host.
+    fn download(&self, from: &CudaSlice<f32>, out: &mut [f32]) -> Result<(), String> {
+        assert_eq!(from.len(), out.len(), "one number for each of the buffer");
+        self.device.stream.memcpy_dtoh(from, out).map_err(told)?;
+        self.device.wait()
     }
+}
+
+/// Copies numbers to a buffer.
+fn upload(device: &Device, values: &[f32], into: &mut CudaSlice<f32>) -> Result<(), String> {
+    assert_eq!(into.len(), values.len(), "one number for each of the buffer");
+    device.stream.memcpy_htod(values, into).map_err(told)
 }
 
 /// Room for `bytes` bytes that keeps what was there.
@@ -151,13 +149,13 @@ impl Remote for Gpu {
         self.fault.borrow().clone()
     }
 
-    fn look(&mut self, images: &[u8], batch: usize) {
+    fn forward(&mut self, images: &[u8], batch: usize) {
         assert_eq!(images.len(), batch * self.image_size, "so many images");
         self.attempt_mut(|gpu| {
             grow(&gpu.device, &mut gpu.passing, images.len())?;
             let mut place = gpu.passing.slice_mut(..images.len());
             gpu.device.stream.memcpy_htod(images, &mut place).map_err(told)?;
-            gpu.looked = batch;
+            gpu.passed = batch;
             gpu.rows.extend(gpu.rows.len() as u32..batch as u32);
             gpu.net.forward(&gpu.device, &gpu.passing, &gpu.rows[..batch])
         });
@@ -165,7 +163,7 @@ impl Remote for Gpu {
 
     fn keep(&mut self, first: usize) {
         self.attempt_mut(|gpu| {
-            let (first, bytes) = (first * gpu.image_size, gpu.looked * gpu.image_size);
+            let (first, bytes) = (first * gpu.image_size, gpu.passed * gpu.image_size);
             grow(&gpu.device, &mut gpu.kept, first + bytes)?;
             let from = gpu.passing.slice(..bytes);
             let mut place = gpu.kept.slice_mut(first..first + bytes);
@@ -173,11 +171,11 @@ impl Remote for Gpu {
         });
     }
 
-    fn look_again(&mut self, rows: &[u32]) {
+    fn forward_cached(&mut self, rows: &[u32]) {
         self.attempt_mut(|gpu| gpu.net.forward(&gpu.device, &gpu.kept, rows));
     }
 
-    fn outputs(&self, head: usize, out: &mut [f32]) {
+    fn read_outputs(&self, head: usize, out: &mut [f32]) {
         out.fill(0.0);
         self.attempt(|| self.net.read(&self.device, head, out));
     }
@@ -196,6 +194,48 @@ impl Remote for Gpu {
         norm
     }
 
+    fn read(&self, buffer: Buffer, out: &mut [f32]) {
+        let from = match buffer {
+            Buffer::Weights => &self.net.weights,
+            Buffer::Gradient => &self.net.gradient,
+        };
+        self.attempt(|| self.download(from, out));
+    }
+
+    fn write(&mut self, buffer: Buffer, values: &[f32]) {
+        self.attempt_mut(|gpu| {
+            let into = match buffer {
+                Buffer::Weights => &mut gpu.net.weights,
+                Buffer::Gradient => &mut gpu.net.gradient,
+            };
+            upload(&gpu.device, values, into)
+        });
+    }
+
+    fn optimiser(&mut self) -> &mut dyn RemoteOptimiser {
+        self
+    }
+
+    fn kfac(&mut self) -> Option<&mut dyn RemoteKfac> {
+        if self.curvature.is_none() && self.fault.get_mut().is_none() {
+            match Curvature::new(&self.device, &self.net) {
+                Ok(curvature) => self.curvature = Some(curvature),
+                Err(sentence) => *self.fault.get_mut() = Some(sentence),
+            }
+        }
+        Some(self)
+    }
+
+    fn state(&self) -> Option<&dyn RemoteState> {
+        Some(self)
+    }
+
+    fn state_mut(&mut self) -> Option<&mut dyn RemoteState> {
+        Some(self)
+    }
+}
+
+impl RemoteOptimiser for Gpu {
     fn adam(&mut self, step: AdamStep) {
         self.attempt_mut(|gpu| optim::adam(&gpu.device, &mut gpu.net, &mut gpu.moments, step));
     }
@@ -204,6 +244,17 @@ impl Remote for Gpu {
         self.attempt_mut(|gpu| optim::rms_prop(&gpu.device, &mut gpu.net, &mut gpu.moments[0], step));
     }
 
+    fn read_moment(&self, moment: usize, out: &mut [f32]) {
+        self.attempt(|| self.download(&self.moments[moment], out));
+    }
+
+    fn write_moment(&mut self, moment: usize, values: &[f32]) {
+        self.attempt_mut(|gpu| upload(&gpu.device, values, &mut gpu.moments[moment]));
+    }
+}
+
+/// [`Remote::kfac`] has made the matrices, or a fault says why it could not.
+impl RemoteKfac for Gpu {
     fn backward_observed(&mut self, heads: &[&[f32]], rest: &[f32], new: f32) {
         self.attempt_mut(|gpu| {
             let Self {
@@ -214,7 +265,7 @@ impl Remote for Gpu {
             net.backward_shown(device, heads, rest, &mut |layer, inputs, deltas, rows| {
                 curvature.see(device, layer, (inputs, deltas, rows), examples, new)
             })?;
-            net.look_back(device)
+            net.restore_patches(device)
         });
     }
 
@@ -247,9 +298,34 @@ impl Remote for Gpu {
         });
     }
 
-    fn set_projections(&mut self, projections: Projections<'_>) {
+    fn read_part(&self, part: KfacPart, out: &mut [f32]) {
+        self.attempt(
+            || match self.curvature.as_ref().and_then(|curvature| curvature.part(part)) {
+                Some(from) => self.download(from, out),
+                None => Ok(()),
+            },
+        );
+    }
+
+    fn write_part(&mut self, part: KfacPart, values: &[f32]) {
+        self.attempt_mut(
+            |gpu| match gpu.curvature.as_mut().and_then(|curvature| curvature.part_mut(part)) {
+                Some(into) => upload(&gpu.device, values, into),
+                None => Ok(()),
+            },
+        );
+    }
+}
+
+impl RemoteState for Gpu {
+    fn set(&mut self, projections: Projections<'_>, encoder: &[TanhLayer<'_>], older: &[Vec<f32>]) {
         self.attempt_mut(|gpu| {
-            *gpu.projector.get_mut() = Some(Projector::new(&gpu.device, projections)?);
+            *gpu.encoder.get_mut() = Some(Encoder::new(&gpu.device, encoder)?);
+            let mut projector = Projector::new(&gpu.device, projections)?;
+            for (values, into) in older.iter().zip(&mut projector.older) {
+                upload(&gpu.device, values, into)?;
+            }
+            *gpu.projector.get_mut() = Some(projector);
             Ok(())
         });
     }
@@ -259,13 +335,6 @@ impl Remote for Gpu {
         self.attempt(|| match &mut *self.projector.borrow_mut() {
             Some(projector) => projector.project(&self.device, &self.net.weights, &self.net.gradient, features),
             None => Ok(()),
-        });
-    }
-
-    fn set_encoder(&mut self, layers: &[TanhLayer<'_>]) {
-        self.attempt_mut(|gpu| {
-            *gpu.encoder.get_mut() = Some(Encoder::new(&gpu.device, layers)?);
-            Ok(())
         });
     }
 
@@ -295,38 +364,12 @@ impl Remote for Gpu {
         norms
     }
 
-    fn read(&self, what: Kept, out: &mut [f32]) {
-        self.attempt(|| {
-            let projector = self.projector.borrow();
-            let older = |i: usize| projector.as_ref().and_then(|projector| projector.older.get(i));
-            let from = match what {
-                Kept::Older(i) => older(i),
-                what => self.own(what),
-            };
-            if let Some(from) = from {
-                assert_eq!(from.len(), out.len(), "a number for each that is kept");
-                self.device.stream.memcpy_dtoh(from, out).map_err(told)?;
-            }
-            self.device.wait()
-        });
-    }
-
-    fn write(&mut self, what: Kept, values: &[f32]) {
-        self.attempt_mut(|gpu| {
-            let into = match what {
-                Kept::Weights => Some(&mut gpu.net.weights),
-                Kept::Gradient => Some(&mut gpu.net.gradient),
-                Kept::Moment(i) => gpu.moments.get_mut(i),
-                Kept::Older(i) => gpu.projector.get_mut().as_mut().and_then(|own| own.older.get_mut(i)),
-                what => gpu.curvature.as_mut().and_then(|own| own.part_mut(what)),
-            };
-            match into {
-                Some(into) => {
-                    assert_eq!(into.len(), values.len(), "a number for each that is kept");
-                    gpu.device.stream.memcpy_htod(values, into).map_err(told)
-                }
+    fn read_older(&self, number: usize, out: &mut [f32]) {
+        self.attempt(
+            || match self.projector.borrow().as_ref().and_then(|own| own.older.get(number)) {
+                Some(from) => self.download(from, out),
                 None => Ok(()),
-            }
-        });
+            },
+        );
     }
 }

@@ -9,7 +9,8 @@ use crate::passes::{
 use crate::shape::{Tensors, Window};
 use crate::{Device, NetShape};
 
-/// Looks at a layer by its number: the rows of its inputs and of the gradients of its outputs before rectifying, and how many.
+/// Is shown a layer by its number: the rows of its inputs and of the gradients of its outputs before rectifying, and how
+/// many.
 pub(crate) type Show<'a> = dyn FnMut(usize, &CudaSlice<f32>, &CudaSlice<f32>, usize) -> Result<(), String> + 'a;
 
 /// The network: weights and gradients as one flat array each, and buffers for the largest batch seen.
@@ -97,10 +98,10 @@ impl ImageNet {
     /// Runs the network on some of the images that were brought up.
     ///
     /// # Panics
-    /// If a row names an image that is not there.
+    /// If a row is not the number of an image.
     pub fn forward(&mut self, device: &Device, images: &CudaSlice<u8>, rows: &[u32]) -> Result<(), String> {
-        let there = images.len() / self.shape.image_size();
-        assert!(rows.iter().all(|&row| (row as usize) < there), "every row is an image");
+        let count = images.len() / self.shape.image_size();
+        assert!(rows.iter().all(|&row| (row as usize) < count), "every row is an image");
         let batch = rows.len();
         if batch > self.room.batch {
             self.room = Room::new(device, &self.shape, batch)?;
@@ -154,8 +155,8 @@ impl ImageNet {
         self.backward_shown(device, output_gradients, rest, &mut |_, _, _, _| Ok(()))
     }
 
-    /// Makes the patches of the last batch again, for another backward pass: each takes them for its own.
-    pub fn look_back(&mut self, device: &Device) -> Result<(), String> {
+    /// Makes the patches of the last batch again, for another backward pass: a backward pass overwrites them.
+    pub fn restore_patches(&mut self, device: &Device) -> Result<(), String> {
         let room = &mut self.room;
         for i in 1..self.windows.len() {
             look_at_numbers(

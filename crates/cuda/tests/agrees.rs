@@ -3,20 +3,25 @@
 mod plain;
 
 use epgt_cuda::{Gpu, NetShape};
-use epgt_nn::{Activation, Adam, Cnn, Kept, Kfac, Mlp, Optimiser, Parameters, Projections, Remote, RmsProp, TanhLayer};
+use epgt_nn::{
+    Activation, Adam, Buffer, Cnn, Kfac, Mlp, Optimiser, Parameters, Projections, Remote, RemoteOptimiser, RemoteState,
+    RmsProp, TanhLayer,
+};
 use epgt_rng::Pcg64;
+use epgt_testing::needs;
 
-use plain::{close, images_at, kept, numbers, on_gpu, plain};
+use plain::{close, images_at, numbers, on_gpu, plain, read};
 
+#[needs(gpu)]
 #[test]
 fn both_passes_agree_with_sums_written_out() {
     for wide in [true, false] {
         let plain = plain(wide);
-        let Some(mut gpu) = on_gpu(&plain) else { return };
+        let mut gpu = on_gpu(&plain);
         let mut random = numbers(11);
         // All images are kept, two at a time.
         for first in [0, 2, 4] {
-            gpu.look(&images_at(&plain, &[first, first + 1]), 2);
+            gpu.forward(&images_at(&plain, &[first, first + 1]), 2);
             gpu.keep(first as usize);
         }
         // A second, larger batch makes the buffers grow; images may come twice.
@@ -30,34 +35,35 @@ fn both_passes_agree_with_sums_written_out() {
             let (outputs, gradient) = plain.run(&rows, &factors);
             for again in [false, true] {
                 match again {
-                    false => gpu.look(&images_at(&plain, &rows), rows.len()),
-                    true => gpu.look_again(&rows),
+                    false => gpu.forward(&images_at(&plain, &rows), rows.len()),
+                    true => gpu.forward_cached(&rows),
                 }
                 for (head, theirs) in outputs.iter().enumerate() {
                     let mut ours = vec![0.0; theirs.len()];
-                    gpu.outputs(head, &mut ours);
+                    gpu.read_outputs(head, &mut ours);
                     close("output", &ours, theirs);
                 }
                 gpu.backward(&[&factors[0], &factors[1]], &[]);
-                close("gradient", &kept(&gpu, Kept::Gradient, gradient.len()), &gradient);
+                close("gradient", &read(&gpu, Buffer::Gradient, gradient.len()), &gradient);
             }
         }
     }
 }
 
+#[needs(gpu)]
 #[test]
 fn optimisers_step_as_their_equations_say() {
     let plain = plain(true);
     let count = plain.weights.len();
     let factors = [vec![0.3f32; 10], vec![-0.2; 2]];
     for with_adam in [true, false] {
-        let Some(mut gpu) = on_gpu(&plain) else { return };
+        let mut gpu = on_gpu(&plain);
         let (mut adam, mut rms) = (Adam::new(count, 0.9, 0.999, 1e-5), RmsProp::new(count, 0.99, 1e-5));
         let (mut w, mut m, mut v) = (plain.weights.clone(), vec![0.0; count], vec![0.0; count]);
         for step in 1..=3 {
-            gpu.look(&images_at(&plain, &[0, 1]), 2);
+            gpu.forward(&images_at(&plain, &[0, 1]), 2);
             gpu.backward(&[&factors[0], &factors[1]], &[]);
-            let gradient: Vec<f64> = kept(&gpu, Kept::Gradient, count)
+            let gradient: Vec<f64> = read(&gpu, Buffer::Gradient, count)
                 .iter()
                 .map(|&g| f64::from(g))
                 .collect();
@@ -65,11 +71,11 @@ fn optimisers_step_as_their_equations_say() {
             assert!(norm > 0.5, "the gradient is clipped: {norm}");
             assert!((f64::from(gpu.clip(0.5)) / norm - 1.0).abs() < 1e-5);
             match with_adam {
-                true => adam.step_there(&mut gpu, 0.01),
-                false => rms.step_there(&mut gpu, 0.01),
+                true => adam.step_remote(gpu.optimiser(), 0.01),
+                false => rms.step_remote(gpu.optimiser(), 0.01),
             }
             let clipped: Vec<f64> = gradient.iter().map(|g| g * 0.5 / (norm + 1e-6)).collect();
-            close("clipped gradient", &kept(&gpu, Kept::Gradient, count), &clipped);
+            close("clipped gradient", &read(&gpu, Buffer::Gradient, count), &clipped);
             for (i, g) in clipped.into_iter().enumerate() {
                 if with_adam {
                     m[i] = 0.9 * m[i] + 0.1 * g;
@@ -81,17 +87,21 @@ fn optimisers_step_as_their_equations_say() {
                     w[i] -= 0.01 * g / (v[i].sqrt() + 1e-5);
                 }
             }
-            close("weight", &kept(&gpu, Kept::Weights, count), &w);
+            close("weight", &read(&gpu, Buffer::Weights, count), &w);
         }
+        let mut moment = vec![f32::NAN; count];
+        gpu.read_moment(0, &mut moment);
+        assert_eq!(gpu.fault(), None);
         let state = if with_adam { &m } else { &v };
-        close("running mean", &kept(&gpu, Kept::Moment(0), count), state);
+        close("running mean", &moment, state);
     }
 }
 
+#[needs(gpu)]
 #[test]
 fn features_are_rows_times_matrices_of_weights_and_gradients() {
     let plain = plain(true);
-    let Some(mut gpu) = on_gpu(&plain) else { return };
+    let mut gpu = on_gpu(&plain);
     let count = plain.weights.len();
     // Any cut of the flat array into rows will do.
     let tensors = [(3, 40), (1, 7), (2, 200)];
@@ -99,23 +109,32 @@ fn features_are_rows_times_matrices_of_weights_and_gradients() {
     let per_source: usize = tensors.iter().map(|(_, width)| width * dim).sum();
     let mut random = numbers(5);
     let matrices: Vec<f32> = (0..per_source * sources).map(|_| random() as f32 - 0.5).collect();
-    gpu.set_projections(Projections {
+    let used: usize = tensors.iter().map(|(height, width)| height * width).sum();
+    let older = vec![(0..used).map(|_| random() as f32).collect::<Vec<f32>>()];
+    // Two layers make a key of the features.
+    let mut weights_of = |count: usize| -> Vec<f32> { (0..count).map(|_| random() as f32 - 0.5).collect() };
+    let (inputs, middle) = (6 * dim * sources, 7);
+    let (w, b) = (weights_of(inputs * middle), weights_of(middle));
+    let (v, c) = (weights_of(middle * 4), weights_of(4));
+    let projections = Projections {
         tensors: &tensors,
         sources,
         dim,
         matrices: &matrices,
-    });
-    let used: usize = tensors.iter().map(|(height, width)| height * width).sum();
-    let old: Vec<f32> = (0..used).map(|_| random() as f32).collect();
-    gpu.write(Kept::Older(0), &old);
-    gpu.look(&images_at(&plain, &[2]), 1);
+    };
+    gpu.set(
+        projections,
+        &[TanhLayer { weight: &w, bias: &b }, TanhLayer { weight: &v, bias: &c }],
+        &older,
+    );
+    gpu.forward(&images_at(&plain, &[2]), 1);
     gpu.backward(&[&[0.5; 5], &[1.0]], &[]);
-    let weights = kept(&gpu, Kept::Weights, count);
-    let gradient = kept(&gpu, Kept::Gradient, count);
-    let mut ours = vec![0.0; 6 * dim * sources];
+    let weights = read(&gpu, Buffer::Weights, count);
+    let gradient = read(&gpu, Buffer::Gradient, count);
+    let mut ours = vec![0.0; inputs];
     gpu.project(&mut ours);
     let mut theirs = Vec::new();
-    for (n, source) in [&weights, &gradient, &old].into_iter().enumerate() {
+    for (n, source) in [&weights, &gradient, &older[0]].into_iter().enumerate() {
         let (mut start, mut matrix) = (0, n * per_source);
         for (height, width) in tensors {
             for _ in 0..height {
@@ -130,17 +149,6 @@ fn features_are_rows_times_matrices_of_weights_and_gradients() {
         }
     }
     close("feature", &ours, &theirs);
-    // A key is made of them by two layers.
-    let weights_of = |random: &mut dyn FnMut() -> f64, count: usize| -> Vec<f32> {
-        (0..count).map(|_| random() as f32 - 0.5).collect()
-    };
-    let (inputs, middle) = (ours.len(), 7);
-    let (w, b) = (
-        weights_of(&mut random, inputs * middle),
-        weights_of(&mut random, middle),
-    );
-    let (v, c) = (weights_of(&mut random, middle * 4), weights_of(&mut random, 4));
-    gpu.set_encoder(&[TanhLayer { weight: &w, bias: &b }, TanhLayer { weight: &v, bias: &c }]);
     let mut key = [0.0; 2];
     gpu.encode(&ours, &mut key);
     let layer = |weight: &[f32], bias: &[f32], inputs: &[f64]| -> Vec<f64> {
@@ -155,6 +163,25 @@ fn features_are_rows_times_matrices_of_weights_and_gradients() {
     let norm = |numbers: &[f32]| numbers.iter().map(|&x| f64::from(x).powi(2)).sum::<f64>().sqrt();
     let (of_weights, of_gradient) = gpu.norms();
     close("norm", &[of_weights, of_gradient], &[norm(&weights), norm(&gradient)]);
+    // The last gradient becomes the first of the older ones.
+    gpu.write(Buffer::Gradient, &vec![0.5; count]);
+    gpu.set(
+        Projections {
+            tensors: &[(1, count)],
+            sources,
+            dim: 1,
+            matrices: &vec![1.0; count * sources],
+        },
+        &[],
+        &[vec![0.25; count]],
+    );
+    let mut first = vec![f32::NAN; count];
+    for expected in [0.25, 0.5] {
+        gpu.read_older(0, &mut first);
+        assert!(first.iter().all(|&x| x == expected));
+        gpu.age();
+    }
+    assert_eq!(gpu.fault(), None);
 }
 
 #[test]
@@ -164,11 +191,11 @@ fn a_network_that_the_kernels_cannot_work_on_is_refused() {
     assert!(Gpu::open(shape, false).unwrap_err().contains("multiple of four"));
 }
 
+#[needs(gpu)]
 #[test]
 fn kfac_steps_as_it_does_on_the_cpu() {
     let plain = plain(true);
-    let Some(mut gpu) = on_gpu(&plain) else { return };
-    gpu.start_kfac().unwrap();
+    let mut gpu = on_gpu(&plain);
     // The same network on the CPU.
     let mut params = Parameters::new();
     let convs: Vec<epgt_nn::ConvShape> = plain
@@ -203,15 +230,15 @@ fn kfac_steps_as_it_does_on_the_cpu() {
         .chain(heads.iter().flat_map(Mlp::layers))
         .for_each(|layer| _ = kfac.add_linear(layer));
     (kfac.step_size, kfac.kl_clip, kfac.inverse_interval) = (0.3, 0.01, 2);
-    let mut there = kfac.clone();
-    gpu.write(Kept::Weights, params.values());
-    there.send(&mut gpu);
+    let mut remote_kfac = kfac.clone();
+    gpu.write(Buffer::Weights, params.values());
+    remote_kfac.send(gpu.kfac().unwrap());
 
     let mut random = numbers(3);
     for step in 0..5 {
         let rows = [step, (step + 1) % 6, (step + 3) % 6];
         let images = images_at(&plain, &rows);
-        gpu.look(&images, 3);
+        gpu.forward(&images, 3);
         for sampled in [true, false] {
             let gradients = [5, 1].map(|n| (0..3 * n).map(|_| random() as f32 - 0.5).collect::<Vec<f32>>());
             let features = trunk.forward(&params, &images, 3);
@@ -222,29 +249,31 @@ fn kfac_steps_as_it_does_on_the_cpu() {
                 flow.iter_mut().zip(back).for_each(|(sum, x)| *sum += x);
             }
             trunk.backward(&mut params, &flow);
-            let there_too = [&gradients[0][..], &gradients[1]];
+            let heads_gradients = [&gradients[0][..], &gradients[1]];
             if sampled {
                 let first = kfac.observe_cnn(0, &trunk);
                 for (i, layer) in (first..).zip(heads.iter().flat_map(Mlp::layers)) {
                     kfac.observe_rows(i, layer.input(), layer.delta(), layer.batch());
                 }
-                there.observe_there(&mut gpu, &there_too, &[]);
+                remote_kfac.observe_remote(gpu.kfac().unwrap(), &heads_gradients, &[]);
             } else {
-                gpu.backward(&there_too, &[]);
+                gpu.backward(&heads_gradients, &[]);
             }
         }
-        let (ours, theirs) = (there.step_there(&mut gpu).unwrap(), kfac.step(&mut params).unwrap());
+        let (ours, theirs) = (
+            remote_kfac.step_remote(gpu.kfac().unwrap()).unwrap(),
+            kfac.step(&mut params).unwrap(),
+        );
         assert!(
             (ours.scale / theirs.scale - 1.0).abs() < 1e-3,
             "{ours:?} beside {theirs:?}"
         );
         let weights: Vec<f64> = params.values().iter().map(|&w| f64::from(w)).collect();
-        let ours = kept(&gpu, Kept::Weights, weights.len());
+        let ours = read(&gpu, Buffer::Weights, weights.len());
         let apart = ours.iter().zip(&weights).map(|(&a, &b)| (f64::from(a) - b).abs());
         let apart = apart.fold(0.0, f64::max);
         assert!(apart < 1e-4, "step {step}: weights are up to {apart} apart");
     }
-    // A copy of its state goes on alike.
-    there.fetch(&gpu);
+    remote_kfac.fetch(gpu.kfac().unwrap());
     assert_eq!(gpu.fault(), None);
 }

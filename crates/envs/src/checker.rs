@@ -42,7 +42,7 @@ fn broken(text: &str) -> Result<(), EnvError> {
     Err(EnvError::BrokenPromise(text.into()))
 }
 
-fn check_space(space: &Space, name: &str) -> Result<(), EnvError> {
+pub(crate) fn check_space(space: &Space, name: &str) -> Result<(), EnvError> {
     let sensible = match space {
         Space::Discrete(n) => *n > 0,
         Space::MultiDiscrete(counts) => counts.iter().all(|&n| n > 0),

@@ -16,6 +16,8 @@ pub struct Step {
 
 /// One copy of a task, with Gymnasium's meaning of `reset` and `step`.
 ///
+/// The crate's documentation shows a whole [environment of one's own](crate#an-environment-of-your-own).
+///
 /// ```
 /// use epgt_envs::{Env, classic::Pendulum};
 /// let mut env = Pendulum::new();
@@ -37,7 +39,8 @@ pub trait Env: Send {
     /// Begins an episode and writes its first observation.
     ///
     /// With a seed the environment's generator starts afresh; without one it goes on. An environment that has never
-    /// been given a seed behaves as if it had been given 0, so that nothing depends on chance.
+    /// been given a seed behaves as if it had been given 0, so that nothing depends on chance. All that is random comes from
+    /// one generator that the environment owns, best [`epgt_rng::Pcg64`], which is NumPy's and can be saved.
     fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), EnvError>;
 
     /// Acts once and writes the next observation. The episode must have begun and not ended.
@@ -66,13 +69,25 @@ pub trait Env: Send {
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError>;
 }
 
-/// The bytes of a state.
-pub(crate) fn encode<T: Serialize>(state: &T) -> Vec<u8> {
+/// The bytes of a state, for [`Env::save`]: any plain data that serde can write, such as a tuple of numbers and a generator.
+///
+/// ```
+/// use epgt_envs::{decode_state, encode_state};
+/// let bytes = encode_state(&(epgt_rng::Pcg64::from_seed(3), [0.5, -0.5]));
+/// let (mut rng, position): (epgt_rng::Pcg64, [f64; 2]) = decode_state(&bytes)?;
+/// assert_eq!(position, [0.5, -0.5]);
+/// assert_eq!(rng.next_u64(), epgt_rng::Pcg64::from_seed(3).next_u64());
+/// # Ok::<(), epgt_envs::EnvError>(())
+/// ```
+///
+/// # Panics
+/// If the state's own serialisation fails, or it holds a sequence whose length is not known beforehand.
+pub fn encode_state<T: Serialize>(state: &T) -> Vec<u8> {
     postcard::to_stdvec(state).expect("plain numbers can always be written")
 }
 
-/// The state of these bytes, which must hold nothing else.
-pub(crate) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, EnvError> {
+/// The state of these bytes, for [`Env::restore`]; they must hold nothing else, and are not trusted otherwise.
+pub fn decode_state<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, EnvError> {
     match postcard::take_from_bytes(bytes) {
         Ok((state, [])) => Ok(state),
         _ => Err(EnvError::InvalidState(

@@ -22,6 +22,8 @@ pub enum EnvError {
     InvalidState(String),
     /// The environment checker found a broken promise.
     BrokenPromise(String),
+    /// Environments that cannot be stepped together.
+    InvalidEnvironments(String),
     /// The task's simulator is not on this machine.
     MissingSimulator(String),
     /// The task's simulator is there but cannot be used.
@@ -38,6 +40,7 @@ impl EnvError {
         | Self::NotFinite(text)
         | Self::InvalidState(text)
         | Self::BrokenPromise(text)
+        | Self::InvalidEnvironments(text)
         | Self::MissingSimulator(text)
         | Self::Simulator(text)) = &mut self;
         *text = format!("environment {env}, step {step}: {text}");
@@ -53,6 +56,7 @@ impl fmt::Display for EnvError {
         | Self::NotFinite(text)
         | Self::InvalidState(text)
         | Self::BrokenPromise(text)
+        | Self::InvalidEnvironments(text)
         | Self::MissingSimulator(text)
         | Self::Simulator(text)) = self;
         formatter.write_str(text)

@@ -3,6 +3,8 @@
 //! [`Options`] is what a task was given on top of its defaults. It is part of a [`TaskSpec`](crate::TaskSpec), so whoever
 //! passes a task on passes its options on.
 
+use std::sync::Arc;
+
 use crate::EnvError;
 use epgt_settings::Value as _;
 
@@ -93,7 +95,8 @@ pub struct TaskOption {
 }
 
 impl TaskOption {
-    pub(crate) const fn new(name: &'static str, default: OptionValue<'static>, meaning: &'static str) -> Self {
+    /// An option whose value may be any of its kind.
+    pub const fn new(name: &'static str, default: OptionValue<'static>, meaning: &'static str) -> Self {
         Self {
             name,
             default,
@@ -121,44 +124,29 @@ impl TaskOption {
 #[derive(Clone, Debug)]
 pub struct Options {
     /// What the task takes.
-    pub declared: &'static [TaskOption],
+    pub declared: Arc<[TaskOption]>,
     /// Names and texts, which have been tried.
     given: Vec<(String, String)>,
-    /// The id of a task that a worker steps.
-    pub(crate) foreign: Option<&'static str>,
     /// Whether it takes more than is declared: keyword arguments that only its worker knows.
     takes_more: bool,
 }
 
 impl Options {
-    /// Of a task that takes none.
-    pub(crate) const NONE: Options = Options::of(&[]);
-
     /// Nothing is given yet.
-    pub(crate) const fn of(declared: &'static [TaskOption]) -> Self {
+    pub(crate) fn of(declared: impl Into<Arc<[TaskOption]>>) -> Self {
         Self {
-            declared,
+            declared: declared.into(),
             given: Vec::new(),
-            foreign: None,
             takes_more: false,
         }
     }
 
-    /// Of a foreign task, which takes more than is declared.
-    pub(crate) const fn foreign(id: &'static str, declared: &'static [TaskOption]) -> Self {
+    /// The same, of a foreign task, which takes more than is declared.
+    #[cfg(feature = "gymnasium")]
+    pub(crate) fn and_more(self) -> Self {
         Self {
-            declared,
-            given: Vec::new(),
-            foreign: Some(id),
             takes_more: true,
-        }
-    }
-
-    /// Of a task that a worker steps and that takes what is declared.
-    pub(crate) fn of_worker(id: &'static str, declared: &'static [TaskOption]) -> Self {
-        Self {
-            takes_more: false,
-            ..Self::foreign(id, declared)
+            ..self
         }
     }
 
@@ -207,6 +195,7 @@ impl Options {
 
     /// What a worker is told: a foreign task's own keyword arguments, or else all that is declared, but for what is the
     /// program's own.
+    #[cfg(feature = "gymnasium")]
     pub(crate) fn for_worker(&self) -> Vec<(&str, String)> {
         if self.takes_more {
             return self.undeclared().map(|(name, text)| (name, text.to_string())).collect();
@@ -216,7 +205,7 @@ impl Options {
     }
 
     /// Every option with its value, in the order of declaration.
-    pub fn all(&self) -> impl Iterator<Item = (&'static TaskOption, OptionValue<'_>)> {
+    pub fn all(&self) -> impl Iterator<Item = (&TaskOption, OptionValue<'_>)> {
         self.declared.iter().map(|option| (option, self.value(option.name)))
     }
 
@@ -235,18 +224,24 @@ impl Options {
         })
     }
 
-    pub(crate) fn flag(&self, name: &str) -> bool {
+    /// Whether a flag is set.
+    ///
+    /// # Panics
+    /// Like [`number`](Options::number) and [`count`](Options::count), where the task declares no such option of this kind.
+    pub fn flag(&self, name: &str) -> bool {
         self.value(name) == OptionValue::Flag(true)
     }
 
-    pub(crate) fn number(&self, name: &str) -> f64 {
+    /// The value of an option that is a number.
+    pub fn number(&self, name: &str) -> f64 {
         match self.value(name) {
             OptionValue::Number(number) => number,
             other => unreachable!("{name} is declared as {other:?}"),
         }
     }
 
-    pub(crate) fn count(&self, name: &str) -> usize {
+    /// The value of an option that is a count.
+    pub fn count(&self, name: &str) -> usize {
         match self.value(name) {
             OptionValue::Count(count) => count,
             other => unreachable!("{name} is declared as {other:?}"),
@@ -254,7 +249,7 @@ impl Options {
     }
 
     /// The text of an option, if the task declares it.
-    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+    pub fn text(&self, name: &str) -> Option<&str> {
         self.declared.iter().find(|option| option.name == name)?;
         match self.value(name) {
             OptionValue::Text(text) => Some(text),

@@ -44,6 +44,14 @@ impl Space {
         }
     }
 
+    /// The box of rows of whole numbers below these.
+    pub(crate) fn up_to(counts: &[usize]) -> Self {
+        Space::Box {
+            low: vec![0.0; counts.len()],
+            high: counts.iter().map(|n| n.saturating_sub(1) as f32).collect(),
+        }
+    }
+
     /// How many numbers one row holds: 1 for a discrete space, 1 per choice where there are several, one per pixel and channel
     /// for an image.
     pub fn size(&self) -> usize {
@@ -115,6 +123,34 @@ impl Space {
         Ok(())
     }
 
+    /// Refuses an action that cannot be carried out: one of another size, one that is no choice of a discrete space, or NaN. Numbers
+    /// outside a box are no error, because they can be clipped.
+    ///
+    /// Call it at the start of [`Env::step`](crate::Env::step); its errors are those that [`check`](crate::check) asks for.
+    ///
+    /// ```
+    /// use epgt_envs::Space;
+    /// assert!(Space::Discrete(2).check_action(&[1.0]).is_ok());
+    /// let error = Space::Discrete(2).check_action(&[2.0]).unwrap_err();
+    /// assert_eq!(error.to_string(), "the action is 2, but this task takes the whole numbers 0 to 1");
+    /// ```
+    pub fn check_action(&self, action: &[f32]) -> Result<(), EnvError> {
+        if action.len() != self.size() {
+            return Err(wrong_size(action.len(), self.size()));
+        }
+        match self {
+            Space::Discrete(n) => choice(action, *n).map(drop),
+            Space::MultiDiscrete(counts) => {
+                let mut each = counts.iter().zip(action.chunks_exact(1));
+                each.try_for_each(|(&n, number)| choice(number, n).map(drop))
+            }
+            Space::Box { .. } | Space::Image { .. } => match action.iter().position(|x| x.is_nan()) {
+                Some(k) => Err(not_a_number(k)),
+                None => Ok(()),
+            },
+        }
+    }
+
     /// Whether a row lies in the space. NaN lies in none.
     pub fn contains(&self, row: &[f32]) -> bool {
         match self {
@@ -154,7 +190,7 @@ pub(crate) fn choice(row: &[f32], n: usize) -> Result<usize, EnvError> {
 fn not_a_choice(value: f32, n: usize) -> EnvError {
     EnvError::InvalidAction(format!(
         "the action is {value}, but this task takes the whole numbers 0 to {}",
-        n - 1
+        n.saturating_sub(1)
     ))
 }
 

@@ -1,6 +1,6 @@
 //! Cuts episodes that take too long.
 
-use crate::env::{decode, encode};
+use crate::env::{decode_state, encode_state};
 use crate::{Env, EnvError, Scene, Space, Step};
 
 /// An environment whose episodes are truncated after a number of steps.
@@ -61,11 +61,11 @@ impl Env for TimeLimit {
     }
 
     fn save(&self) -> Vec<u8> {
-        encode(&(self.elapsed, self.env.save()))
+        encode_state(&(self.elapsed, self.env.save()))
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
-        let (elapsed, env): (u32, Vec<u8>) = decode(state)?;
+        let (elapsed, env): (u32, Vec<u8>) = decode_state(state)?;
         self.env.restore(&env)?;
         self.elapsed = elapsed;
         Ok(())

@@ -10,11 +10,17 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::env::{decode, encode};
+use crate::checker::check_space;
+use crate::env::{decode_state, encode_state};
 use crate::group::{Account, Group};
 use crate::pool::Pool;
-use crate::{EnvError, Observations, RowShape, Rows, RowsMut, Space, TaskSpec};
+use crate::{Env, EnvError, Observations, RowShape, Rows, RowsMut, Space, TaskSpec};
 use groups::Groups;
+
+pub(crate) use foreign::Foreign;
+#[cfg(feature = "gymnasium")]
+pub(crate) use foreign::count_ended_worker;
+pub use foreign::ended_worker_cpu_seconds;
 
 /// Steps after which it is known how slow the environments are.
 const TRIAL_STEPS: u32 = 50;
@@ -63,7 +69,7 @@ struct Progress {
 ///
 /// ```
 /// use epgt_envs::{StepRow, VecEnv, find};
-/// let mut envs = VecEnv::new(find("CartPole-v1")?, 2, 0)?;
+/// let mut envs = VecEnv::new(&find("CartPole-v1")?, 2, 0)?;
 /// let (mut observations, mut rewards) = ([0.0; 8], [0.0; 2]);
 /// let (mut terminated, mut truncated) = ([false; 2], [false; 2]);
 /// envs.reset(&mut observations)?;
@@ -102,29 +108,79 @@ pub struct VecEnv {
 impl VecEnv {
     /// `n` copies of a task. Copy i is given the seed `seed + i` at its first reset, as in Gymnasium's vector
     /// environments, and goes on with its own generator.
-    ///
-    /// # Panics
-    /// When `n` is 0.
     pub fn new(task: &TaskSpec, n: usize, seed: u64) -> Result<Self, EnvError> {
-        assert!(n > 0, "at least one environment is needed");
-        if task.options.foreign.is_some() {
-            return Self::foreign(task, n, seed);
+        let mut envs = match &task.foreign {
+            Some(start) if n > 0 => {
+                let envs = start(task, n)?;
+                let spaces = [envs.observation_space().clone(), envs.action_space().clone()];
+                VecEnv::of(Groups::Foreign(envs), n, spaces, seed)
+            }
+            _ => {
+                let envs = (0..n).map(|_| task.make()).collect::<Result<Vec<_>, _>>()?;
+                VecEnv::from_envs(envs, task.max_episode_steps, seed)?
+            }
+        };
+        envs.task = task.label();
+        Ok(envs)
+    }
+
+    /// Any environments that have the same spaces, stepped together. Episodes are cut after `max_episode_steps` steps, where
+    /// [`u32::MAX`] is no limit. Seeds are given as in [`VecEnv::new`].
+    ///
+    /// ```
+    /// use epgt_envs::{Env, VecEnv, classic::{CartPole, Pendulum}};
+    /// let carts: Vec<Box<dyn Env>> = vec![Box::new(CartPole::new()), Box::new(CartPole::new())];
+    /// assert_eq!(VecEnv::from_envs(carts, 500, 0)?.n(), 2);
+    /// let mixed: Vec<Box<dyn Env>> = vec![Box::new(CartPole::new()), Box::new(Pendulum::new())];
+    /// let error = VecEnv::from_envs(mixed, 500, 0).err().unwrap();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "environment 1 has other spaces than environment 0; step environments together that observe and do the same"
+    /// );
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn from_envs(envs: Vec<Box<dyn Env>>, max_episode_steps: u32, seed: u64) -> Result<Self, EnvError> {
+        let invalid = |text: String| Err(EnvError::InvalidEnvironments(text));
+        let Some(first) = envs.first() else {
+            return invalid("there are 0 environments; at least one is needed".into());
+        };
+        let (observation_space, action_space) = (first.observation_space().clone(), first.action_space().clone());
+        check_space(&observation_space, "observation")?;
+        check_space(&action_space, "action")?;
+        let same = |env: &dyn Env| *env.observation_space() == observation_space && *env.action_space() == action_space;
+        if let Some(i) = envs.iter().position(|env| !same(&**env)) {
+            return invalid(format!(
+                "environment {i} has other spaces than environment 0; step environments together that observe and do the same"
+            ));
         }
-        let envs = (0..n).map(|_| task.make()).collect::<Result<Vec<_>, _>>()?;
-        Ok(VecEnv {
-            observation_size: envs[0].observation_space().size(),
-            action_size: envs[0].action_space().size(),
-            observation_space: envs[0].observation_space().clone(),
-            action_space: envs[0].action_space().clone(),
-            groups: Groups::One(Group::new(0, envs, task.max_episode_steps)),
+        if max_episode_steps == 0 {
+            return invalid("episodes have 0 steps; at least one is needed".into());
+        }
+        let n = envs.len();
+        let group = Group::new(0, envs, max_episode_steps);
+        Ok(VecEnv::of(
+            Groups::One(group),
             n,
-            task: task.label(),
+            [observation_space, action_space],
+            seed,
+        ))
+    }
+
+    fn of(groups: Groups, n: usize, [observation_space, action_space]: [Space; 2], seed: u64) -> Self {
+        VecEnv {
+            groups,
+            n,
+            observation_size: observation_space.size(),
+            action_size: action_space.size(),
+            observation_space,
+            action_space,
+            task: "an unnamed task".into(),
             seed,
             started: false,
             finished: Vec::with_capacity(n),
             threads: 1,
             trial: (0, 0.0),
-        })
+        }
     }
 
     /// Spreads the resets: the first episode of environment i is cut after limit * (i + 1) / n steps.
@@ -135,13 +191,15 @@ impl VecEnv {
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// let envs = VecEnv::new(find("Pendulum-v1")?, 4, 0)?.with_staggered_starts();
+    /// let envs = VecEnv::new(&find("Pendulum-v1")?, 4, 0)?.with_staggered_starts();
     /// assert_eq!(envs.n(), 4);
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
     pub fn with_staggered_starts(mut self) -> Self {
         let n = self.n as u64;
-        self.stagger_foreign();
+        if let Groups::Foreign(envs) = &mut self.groups {
+            envs.stagger();
+        }
         for group in self.groups.iter_mut() {
             for (i, account) in (group.first as u64 + 1..).zip(&mut group.accounts) {
                 account.limit = (u64::from(account.limit) * i / n).max(1) as u32;
@@ -160,7 +218,7 @@ impl VecEnv {
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// let envs = VecEnv::new(find("Pendulum-v1")?, 4, 0)?.on_threads(2);
+    /// let envs = VecEnv::new(&find("Pendulum-v1")?, 4, 0)?.on_threads(2);
     /// assert_eq!(envs.threads(), 2);
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
@@ -202,8 +260,8 @@ impl VecEnv {
         assert_eq!(observations.len(), self.n * size, "one row each");
         let seed = (!self.started).then_some(self.seed);
         self.check_kind(&observations);
-        if let Groups::Foreign(bridge) = &mut self.groups {
-            bridge.reset(seed, observations.part(0..self.n * size))?;
+        if let Groups::Foreign(envs) = &mut self.groups {
+            envs.reset(seed, observations.part(0..self.n * size))?;
         }
         for group in self.groups.iter_mut() {
             let (first, n) = (group.first, group.envs.len());
@@ -244,7 +302,7 @@ impl VecEnv {
                     self.decide_on_threads();
                 }
             }
-            Groups::Foreign(bridge) => bridge.step(actions, out, &mut self.finished)?,
+            Groups::Foreign(envs) => envs.step(actions, out, &mut self.finished)?,
             Groups::Many(parcels, pool) => {
                 for parcel in parcels.iter_mut() {
                     let width = parcel.actions.len();
@@ -282,7 +340,7 @@ impl VecEnv {
         let size = self.observation_size;
         let group = match &self.groups {
             Groups::One(group) => group,
-            Groups::Foreign(bridge) => return bridge.final_observations.part(i * size..(i + 1) * size),
+            Groups::Foreign(envs) => return envs.final_observations().part(i * size..(i + 1) * size),
             Groups::Many(parcels, _) => {
                 let place = parcels.partition_point(|parcel| parcel.group.first <= i);
                 &parcels[place - 1].group
@@ -316,9 +374,9 @@ impl VecEnv {
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// let mut envs = VecEnv::new(find("Pendulum-v1")?, 2, 0)?;
+    /// let mut envs = VecEnv::new(&find("Pendulum-v1")?, 2, 0)?;
     /// envs.reset(&mut [0.0; 6])?;
-    /// let mut other = VecEnv::new(find("Pendulum-v1")?, 2, 1)?;
+    /// let mut other = VecEnv::new(&find("Pendulum-v1")?, 2, 1)?;
     /// other.restore(&envs.save())?;
     /// assert_eq!(other.save(), envs.save());
     /// # Ok::<(), epgt_envs::EnvError>(())
@@ -339,12 +397,12 @@ impl VecEnv {
             .flat_map(|group| &group.envs)
             .map(|env| env.save())
             .collect();
-        encode(&(&progress, envs))
+        encode_state(&(&progress, envs))
     }
 
     /// Takes back what [`VecEnv::save`] gave, for the same task and number of environments; the threads stay as they are.
     pub fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
-        let (progress, states): (Progress, Vec<Vec<u8>>) = decode(state)?;
+        let (progress, states): (Progress, Vec<Vec<u8>>) = decode_state(state)?;
         let (n, size) = (self.n, self.observation_size);
         if let Groups::Foreign(_) = self.groups {
             return self.begin_anew(&progress);

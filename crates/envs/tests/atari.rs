@@ -1,6 +1,6 @@
 //! The Atari tasks are ale-py's games: the same bytes, rewards and ends, with lives and scores as this program counts them.
 //!
-//! The variable EPGT_PYTHON names a Python interpreter that has ale-py; without it there is nothing to play, and the tests say so.
+//! The variable EPGT_PYTHON names a Python interpreter that has ale-py; without it there is nothing to play, and the tests are ignored.
 
 #[path = "common/bridge.rs"]
 mod common;
@@ -11,16 +11,10 @@ use std::process::{Command, Stdio};
 use common::Rows;
 use epgt_envs::{Rows as Seen, TaskSpec, VecEnv, find};
 use epgt_rng::Pcg64;
+use epgt_testing::needs;
 
-/// A game, if there is a Python that can play it.
-fn game(id: &str, options: &[(&str, &str)]) -> Option<TaskSpec> {
-    let python = std::env::var_os("EPGT_PYTHON").filter(|name| !name.is_empty());
-    let has_it = |python| Command::new(python).args(["-c", "import ale_py"]).output();
-    if !python.is_some_and(|python| has_it(python).is_ok_and(|output| output.status.success())) {
-        eprintln!("skipped: EPGT_PYTHON names no Python with ale-py");
-        return None;
-    }
-    Some(find(id).unwrap().with(options.iter().copied()).unwrap())
+fn game(id: &str, options: &[(&str, &str)]) -> TaskSpec {
+    find(id).unwrap().with(options.iter().copied()).unwrap()
 }
 
 /// What the Python script beside this file says.
@@ -113,13 +107,14 @@ fn play(task: &TaskSpec, seed: u64, steps: usize) -> Played {
     played
 }
 
+#[needs(ale_py)]
 #[test]
 fn a_game_goes_byte_for_byte_as_in_ale_py() {
     for (id, rom, sticky) in [
         ("BreakoutNoFrameskip-v4", "breakout", "0"),
         ("ALE/Pong-v5", "pong", "0.25"),
     ] {
-        let Some(task) = game(id, &[]) else { return };
+        let task = game(id, &[]);
         let played = play(&task, 5, 300);
         let theirs = ale(&["play", rom, "5", "2", sticky], &played.said);
         for (step, (ours, theirs)) in played.lines.iter().zip(&theirs).enumerate() {
@@ -136,21 +131,19 @@ fn a_game_goes_byte_for_byte_as_in_ale_py() {
     }
 }
 
+#[needs(ale_py)]
 #[test]
 fn the_same_seed_is_the_same_game_and_another_is_another() {
-    let Some(task) = game("ALE/MsPacman-v5", &[]) else {
-        return;
-    };
+    let task = game("ALE/MsPacman-v5", &[]);
     let once = play(&task, 7, 60);
     assert_eq!(once.lines, play(&task, 7, 60).lines);
     assert_ne!(once.lines, play(&task, 8, 60).lines);
 }
 
+#[needs(ale_py)]
 #[test]
 fn a_lost_life_ends_what_is_learned_from_but_not_the_game_and_scores_are_whole() {
-    let Some(task) = game("QbertNoFrameskip-v4", &[]) else {
-        return;
-    };
+    let task = game("QbertNoFrameskip-v4", &[]);
     let played = play(&task, 1, 400);
     assert!(!played.games.is_empty() && played.games == played.summed);
     assert!(
@@ -159,7 +152,7 @@ fn a_lost_life_ends_what_is_learned_from_but_not_the_game_and_scores_are_whole()
     );
     assert!(played.highest >= 25.0, "a cube is worth 25 points");
 
-    let whole = game("QbertNoFrameskip-v4", &[("episodic_life", "false")]).unwrap();
+    let whole = game("QbertNoFrameskip-v4", &[("episodic_life", "false")]);
     let whole = play(&whole, 1, 400);
     assert_eq!((whole.lost, &whole.games), (0, &played.games));
     let seen = |played: &Played| -> Vec<String> {
@@ -169,20 +162,18 @@ fn a_lost_life_ends_what_is_learned_from_but_not_the_game_and_scores_are_whole()
     assert_eq!(seen(&whole), seen(&played), "the game itself is the same");
 }
 
+#[needs(ale_py)]
 #[test]
 fn a_game_is_cut_at_its_limit_of_frames() {
-    let Some(task) = game("PongNoFrameskip-v4", &[("max_num_frames_per_episode", "402")]) else {
-        return;
-    };
+    let task = game("PongNoFrameskip-v4", &[("max_num_frames_per_episode", "402")]);
     let played = play(&task, 3, 210);
     assert!(played.games.len() == 4 && played.games.iter().all(|game| game.1 == 101));
 }
 
+#[needs(ale_py)]
 #[test]
 fn one_environment_plays_the_whole_game() {
-    let Some(task) = game("BreakoutNoFrameskip-v4", &[]) else {
-        return;
-    };
+    let task = game("BreakoutNoFrameskip-v4", &[]);
     let mut env = task.make().unwrap();
     let mut pixels = vec![0; 4 * 84 * 84];
     env.reset(Some(5), &mut []).unwrap();
@@ -202,11 +193,9 @@ fn one_environment_plays_the_whole_game() {
     assert!(pixels.iter().any(|&pixel| pixel > 0));
 }
 
+#[needs(ale_py)]
 #[test]
 fn every_game_has_ale_pys_name_and_those_of_the_paper_and_the_odd_ones_its_actions() {
-    let Some(_) = game("PongNoFrameskip-v4", &[]) else {
-        return;
-    };
     let loaded = "alien beam_rider breakout demon_attack lost_luggage ms_pacman pong qbert riverraid seaquest skiing space_invaders";
     let arguments: Vec<&str> = ["games"].into_iter().chain(loaded.split(' ')).collect();
     let theirs = ale(&arguments, "");
@@ -219,12 +208,12 @@ fn every_game_has_ale_pys_name_and_those_of_the_paper_and_the_odd_ones_its_actio
         let task = find(&format!("ALE/{name}-v5")).unwrap();
         let all = task.with([("full_action_space", "true")]).unwrap();
         let every = find("ALE/Adventure-v5").unwrap().action;
-        for (task, indices) in [task, &all].into_iter().zip(&words[1..]) {
-            let names: Vec<&str> = task.action.iter().map(|entry| entry.name).collect();
+        for (task, indices) in [task, all].into_iter().zip(&words[1..]) {
+            let names: Vec<&str> = task.action.iter().map(|entry| &*entry.name).collect();
             let indices = indices.split(',').map(|index| index.parse::<usize>().unwrap());
             assert_eq!(
                 names,
-                indices.map(|index| every[index].name).collect::<Vec<_>>(),
+                indices.map(|index| &*every[index].name).collect::<Vec<_>>(),
                 "{name}"
             );
         }

@@ -9,6 +9,7 @@ use common::gymnasium::Gymnasium;
 use common::{assert_same_spaces, doubles, floats, play_task, text};
 use epgt_envs::{TaskSpec, find};
 use epgt_rng::Pcg64;
+use epgt_testing::needs;
 
 /// Our ids, and Gymnasium's.
 const TASKS: [(&str, &str); 5] = [
@@ -40,25 +41,21 @@ const OPTIONS: [(&str, &[(&str, &str)]); 6] = [
 const STEPS: usize = 50;
 const EPISODES: usize = 200;
 
+#[needs(python)]
 #[test]
 fn the_first_steps_are_gymnasiums() {
-    let Some(mut gymnasium) = Gymnasium::start() else {
-        println!("skipped: EPGT_PYTHON names no Python with Gymnasium to compare with");
-        return;
-    };
+    let mut gymnasium = Gymnasium::start();
     for (id, theirs) in TASKS {
         let (task, theirs) = (find(id).expect("a task"), find(theirs).expect("a task"));
-        (0..8).for_each(|seed| compare_steps(&mut gymnasium, task, theirs, seed));
+        (0..8).for_each(|seed| compare_steps(&mut gymnasium, &task, &theirs, seed));
     }
     gymnasium.stop();
 }
 
+#[needs(python)]
 #[test]
 fn the_first_steps_with_options_are_gymnasiums() {
-    let Some(mut gymnasium) = Gymnasium::start() else {
-        println!("skipped: EPGT_PYTHON names no Python with Gymnasium to compare with");
-        return;
-    };
+    let mut gymnasium = Gymnasium::start();
     for (id, options) in OPTIONS {
         let task = find(id).expect("a task").with(options.iter().copied());
         let task = task.expect("options of the task");
@@ -186,12 +183,10 @@ fn land(gymnasium: &mut Gymnasium, task: &TaskSpec, seed: u64) -> Landing {
 
 /// Box2D 2.3.1, our engine, moves a body to the moment of its first impact by `c0 += beta * (c - c0)`, and 2.3.0, Gymnasium's, by
 /// `c0 = (1 - beta) * c0 + beta * c`, which rounds differently. Nothing else differs that the lander meets.
+#[needs(python)]
 #[test]
 fn a_landing_is_gymnasiums_bit_for_bit_until_it_touches_the_ground() {
-    let Some(mut gymnasium) = Gymnasium::start() else {
-        println!("skipped: EPGT_PYTHON names no Python with Gymnasium to compare with");
-        return;
-    };
+    let mut gymnasium = Gymnasium::start();
     let mut all = Vec::new();
     for (id, options) in MOONS {
         let task = find(id).expect("a task").with(options.iter().copied());
@@ -231,16 +226,19 @@ fn a_landing_is_gymnasiums_bit_for_bit_until_it_touches_the_ground() {
     );
 }
 
+#[needs(python)]
 #[test]
 fn random_walks_are_distributed_as_gymnasiums() {
     compare_episodes("BipedalWalker-v3");
 }
 
+#[needs(python)]
 #[test]
 fn random_hard_walks_are_distributed_as_gymnasiums() {
     compare_episodes("BipedalWalkerHardcore-v3");
 }
 
+#[needs(python)]
 #[test]
 fn random_landings_are_distributed_as_gymnasiums() {
     compare_episodes("LunarLander-v3");
@@ -248,10 +246,7 @@ fn random_landings_are_distributed_as_gymnasiums() {
 }
 
 fn compare_episodes(id: &str) {
-    let Some(mut gymnasium) = Gymnasium::start() else {
-        println!("skipped: EPGT_PYTHON names no Python with Gymnasium to compare with");
-        return;
-    };
+    let mut gymnasium = Gymnasium::start();
     let answer = gymnasium.random_episodes(id, 1000, EPISODES);
     let (returns, lengths) = random_episodes(id, 2000);
     for (name, ours) in [("returns", returns), ("lengths", lengths)] {

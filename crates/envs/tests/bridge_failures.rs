@@ -1,7 +1,7 @@
 //! What goes wrong in a worker of the bridge to Gymnasium is told in one sentence, and leaves nothing behind.
 //!
 //! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium; without it there is nothing to bridge to, and the tests
-//! say so.
+//! are ignored.
 
 #[path = "common/bridge.rs"]
 mod common;
@@ -10,19 +10,20 @@ use std::time::{Duration, Instant};
 
 use common::{Rows, own, task};
 use epgt_envs::VecEnv;
+use epgt_testing::needs;
 
 /// What an environment that misbehaves in its fifth step comes to; two of them are stepped.
-fn failure(fault: &str) -> Option<String> {
+fn failure(fault: &str) -> String {
     // Long enough for Python to start on a busy machine.
     let timeout = if fault == "hang" { "4" } else { "60" };
-    let task = own("DoNothing", &[("fault", fault), ("bridge_timeout", timeout)])?;
+    let task = own("DoNothing", &[("fault", fault), ("bridge_timeout", timeout)]);
     let mut envs = VecEnv::new(&task, 2, 0).unwrap();
     let mut rows = Rows::of(&envs);
     envs.reset(&mut rows.observations).unwrap();
     let stopped = (1..=5).find_map(|step| rows.step(&mut envs, &[0.0; 2]).err().map(|error| (step, error)));
     let (step, error) = stopped.unwrap_or_else(|| panic!("{fault} went unnoticed"));
     assert_eq!(step, 5, "{fault}");
-    Some(error.to_string())
+    error.to_string()
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn failures_are_told_in_one_sentence_with_what_python_said() {
             "",
         ),
     ] {
-        let Some(text) = failure(fault) else { return };
+        let text = failure(fault);
         let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
         assert!(first.contains(name) && first.contains(sentence), "{fault}: {text}");
         assert!(
@@ -72,6 +73,7 @@ fn failures_are_told_in_one_sentence_with_what_python_said() {
     }
 }
 
+#[needs(python)]
 #[test]
 fn only_a_choice_of_the_space_is_one() {
     for (seen, choice) in [
@@ -82,9 +84,7 @@ fn only_a_choice_of_the_space_is_one() {
         ("1.5", false),
         ("NaN", false),
     ] {
-        let Some(task) = own("Choosing", &[("seen", seen)]) else {
-            return;
-        };
+        let task = own("Choosing", &[("seen", seen)]);
         let mut envs = VecEnv::new(&task, 1, 0).unwrap();
         let mut rows = Rows::of(&envs);
         envs.reset(&mut rows.observations).unwrap();
@@ -97,11 +97,10 @@ fn only_a_choice_of_the_space_is_one() {
     }
 }
 
+#[needs(python)]
 #[test]
 fn what_the_environment_prints_disturbs_nothing() {
-    let Some(task) = own("DoNothing", &[("fault", "print"), ("at", "2")]) else {
-        return;
-    };
+    let task = own("DoNothing", &[("fault", "print"), ("at", "2")]);
     let mut envs = VecEnv::new(&task, 1, 0).unwrap();
     let mut rows = Rows::of(&envs);
     envs.reset(&mut rows.observations).unwrap();
@@ -111,6 +110,7 @@ fn what_the_environment_prints_disturbs_nothing() {
     }
 }
 
+#[needs(python)]
 #[test]
 fn what_cannot_be_made_is_refused_in_one_sentence() {
     for (id, options, sentence) in [
@@ -156,7 +156,7 @@ fn what_cannot_be_made_is_refused_in_one_sentence() {
             "was killed by signal 9",
         ),
     ] {
-        let Some(refused) = task(id, options) else { return };
+        let refused = task(id, options);
         let refused = refused.and_then(|task| VecEnv::new(&task, 1, 0).map(|_| ()));
         let text = refused.unwrap_err().to_string();
         let first = text.lines().next().unwrap();
@@ -165,7 +165,7 @@ fn what_cannot_be_made_is_refused_in_one_sentence() {
 }
 
 /// What an environment comes to that has `value` in this part of its second step; `None` where it goes on.
-fn odd(part: &str, value: &str) -> Option<String> {
+fn odd(part: &str, value: &str) -> String {
     // In a file, so that it is always the same task, which is described once.
     let file = std::env::temp_dir().join(format!(
         "epgt-odd-{}-{:?}",
@@ -173,14 +173,14 @@ fn odd(part: &str, value: &str) -> Option<String> {
         std::thread::current().id()
     ));
     std::fs::write(&file, "reward 1.0").unwrap();
-    let task = own("Odd", &[("file", file.to_str().unwrap())])?;
+    let task = own("Odd", &[("file", file.to_str().unwrap())]);
     std::fs::write(&file, format!("{part} {value}")).unwrap();
     let mut envs = VecEnv::new(&task, 2, 0).unwrap();
     let mut rows = Rows::of(&envs);
     let first = envs.reset(&mut rows.observations);
     let ended = first.and_then(|()| (0..3).try_for_each(|_| rows.step(&mut envs, &[0.0; 2])));
     std::fs::remove_file(&file).unwrap();
-    Some(ended.err().map_or_else(String::new, |error| error.to_string()))
+    ended.err().map_or_else(String::new, |error| error.to_string())
 }
 
 #[test]
@@ -238,12 +238,13 @@ fn what_is_no_reward_and_no_end_is_refused_with_what_it_is() {
         ("truncated", "1", String::new()),
         ("observation", "[0, 1]", String::new()),
     ] {
-        let Some(text) = odd(part, value) else { return };
+        let text = odd(part, value);
         assert!(text.contains(&sentence) && text.is_empty() == sentence.is_empty(), "{part} {value}: {text}");
         assert!(text.lines().count() <= 1, "{text}");
     }
 }
 
+#[needs(python)]
 #[test]
 fn what_is_wrong_with_a_whole_vector_is_refused_with_what_it_is() {
     for (part, value, sentence) in [
@@ -279,7 +280,7 @@ fn what_is_wrong_with_a_whole_vector_is_refused_with_what_it_is() {
         ),
     ] {
         let options = [("part", part), ("value", &format!("{value:?}"))];
-        let Some(task) = own("OddVector", &options) else { return };
+        let task = own("OddVector", &options);
         let mut envs = VecEnv::new(&task, 2, 0).unwrap();
         let mut rows = Rows::of(&envs);
         envs.reset(&mut rows.observations).unwrap();
@@ -334,7 +335,7 @@ fn a_text_of_any_kind_arrives_clean_and_cut() {
         ),
         ("print", r"b'\x1b[2J\xff\x00 words'", "ended by itself with status 3"),
     ] {
-        let Some(text) = odd(part, value) else { return };
+        let text = odd(part, value);
         let (first, below) = text.split_once('\n').expect("something below the sentence");
         assert!(first.contains(sentence), "{value}: {text}");
         assert!(
@@ -355,6 +356,7 @@ fn a_text_of_any_kind_arrives_clean_and_cut() {
     }
 }
 
+#[needs(python)]
 #[test]
 fn sizes_are_bounded_before_anything_is_made_of_them() {
     let too_large = |what: &str, most: &str| format!("{what} is too large: at most {most} are taken");
@@ -431,9 +433,7 @@ fn sizes_are_bounded_before_anything_is_made_of_them() {
             "its spec has reward_threshold [1] of type list".to_string(),
         ),
     ] {
-        let Some(refused) = task("gym:tests.bridge_envs:Odd", &[(option, &format!("{value:?}"))]) else {
-            return;
-        };
+        let refused = task("gym:tests.bridge_envs:Odd", &[(option, &format!("{value:?}"))]);
         let text = refused.unwrap_err().to_string();
         assert!(text.contains(&sentence) && text.lines().count() == 1, "{value}: {text}");
     }
@@ -452,9 +452,7 @@ fn sizes_are_bounded_before_anything_is_made_of_them() {
         ),
         ("action", "spaces.Discrete(2**16)", u32::MAX),
     ] {
-        let Some(task) = own("Odd", &[(option, &format!("{value:?}"))]) else {
-            return;
-        };
+        let task = own("Odd", &[(option, &format!("{value:?}"))]);
         assert_eq!(
             (task.max_episode_steps, task.reward_threshold),
             (limit, None),
@@ -463,7 +461,7 @@ fn sizes_are_bounded_before_anything_is_made_of_them() {
         assert!(
             task.observation
                 .iter()
-                .all(|entry| !disturbs(entry.name) && entry.name.len() < 1000)
+                .all(|entry| !disturbs(&entry.name) && entry.name.len() < 1000)
         );
     }
 }
@@ -507,11 +505,10 @@ fn workers() -> Vec<u32> {
     processes.filter(of_ours).collect()
 }
 
+#[needs(python)]
 #[test]
 fn workers_end_with_their_environments() {
-    let Some(task) = own("DoNothing", &[("length", "77")]) else {
-        return;
-    };
+    let task = own("DoNothing", &[("length", "77")]);
     let before = workers();
     let envs = VecEnv::new(&task, 2, 0).unwrap();
     let pid = envs.worker().expect("it has a worker");

@@ -1,5 +1,7 @@
 //! Broken environments, wrong actions and foreign bytes are named, not believed.
 
+use std::sync::Arc;
+
 use epgt_envs::classic::Pendulum;
 use epgt_envs::{Env, EnvError, Options, Space, Step, StepRow, TaskSpec, VecEnv, check, find};
 
@@ -107,10 +109,9 @@ fn the_checker_names_the_promise_that_is_broken() {
 }
 
 fn task(build: fn(&Options) -> Result<Box<dyn Env>, EnvError>) -> TaskSpec {
-    TaskSpec {
-        build,
-        ..find("Pendulum-v1").expect("a task").clone()
-    }
+    let mut task = find("Pendulum-v1").expect("a task");
+    task.build = Arc::new(build);
+    task
 }
 
 /// The error of stepping two environments until there is one.
@@ -157,14 +158,14 @@ fn numbers_that_are_not_finite_are_traced_to_environment_and_step() {
 
 #[test]
 fn actions_that_mean_nothing_are_refused() {
-    let error = error_of(find("Pendulum-v1").expect("a task"), [0.0, f32::NAN]);
+    let error = error_of(&find("Pendulum-v1").expect("a task"), [0.0, f32::NAN]);
     assert!(
         error.starts_with("environment 1, step 1: entry 0 of the action is NaN"),
         "{error}"
     );
     let car = find("MountainCar-v0").expect("a task");
     for wrong in [3.0, -1.0, 0.5, f32::NAN, f32::INFINITY] {
-        let error = error_of(car, [2.0, wrong]);
+        let error = error_of(&car, [2.0, wrong]);
         let expected = format!("environment 1, step 1: the action is {wrong}, but this task takes");
         assert!(error.starts_with(&expected), "{error}");
     }
@@ -195,7 +196,7 @@ fn foreign_bytes_are_not_restored() {
             "{wrong:?}"
         );
     }
-    let envs = |id, n| VecEnv::new(find(id).expect("a task"), n, 0).expect("environments");
+    let envs = |id, n| VecEnv::new(&find(id).expect("a task"), n, 0).expect("environments");
     for (other, n) in [("Pendulum-v1", 3), ("MountainCar-v0", 2)] {
         let error = envs("Pendulum-v1", 2)
             .restore(&envs(other, n).save())
@@ -207,10 +208,10 @@ fn foreign_bytes_are_not_restored() {
 
 #[test]
 fn box_actions_are_clipped_and_staggered_starts_spread_the_resets() {
-    let mut envs = VecEnv::new(find("Pendulum-v1").expect("a task"), 4, 0)
+    let mut envs = VecEnv::new(&find("Pendulum-v1").expect("a task"), 4, 0)
         .expect("environments")
         .with_staggered_starts();
-    let mut plain = VecEnv::new(find("Pendulum-v1").expect("a task"), 4, 0).expect("environments");
+    let mut plain = VecEnv::new(&find("Pendulum-v1").expect("a task"), 4, 0).expect("environments");
     let mut observations = [[0.0; 12]; 2];
     envs.reset(&mut observations[0]).expect("a reset");
     plain.reset(&mut observations[1]).expect("a reset");

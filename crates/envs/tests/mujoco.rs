@@ -3,12 +3,8 @@
 use epgt_envs::mujoco::{Installation, Library, Model, MujocoEnv, installation};
 use epgt_envs::{Entry, Env, EnvError, Shape, Space, find, tasks};
 use epgt_rng::Pcg64;
+use epgt_testing::needs;
 use std::path::{Path, PathBuf};
-
-/// MuJoCo, or nothing with a line that says why.
-fn found() -> Option<Installation> {
-    installation().map_err(|error| println!("skipped: {error}")).ok()
-}
 
 fn step(env: &mut MujocoEnv, rng: &mut Pcg64) -> (Vec<u64>, u64, bool) {
     let mut action = vec![0.0; env.action_space().size()];
@@ -22,18 +18,16 @@ fn step(env: &mut MujocoEnv, rng: &mut Pcg64) -> (Vec<u64>, u64, bool) {
     (bits, step.reward.to_bits(), step.terminated)
 }
 
+#[needs(mujoco)]
 #[test]
 fn a_restored_simulation_goes_on_bit_for_bit() {
-    if found().is_none() {
-        return;
-    }
     let open = |id| MujocoEnv::open(id).ok();
-    for (task, mut env) in tasks().iter().filter_map(|task| Some((task, open(task.id)?))) {
+    for (task, mut env) in tasks().iter().filter_map(|task| Some((task, open(&task.id)?))) {
         let mut rng = Pcg64::from_seed(5);
         env.reset(Some(5), &mut vec![0.0; task.observation.len()])
             .expect("a reset");
         (0..37).for_each(|_| drop(step(&mut env, &mut rng)));
-        let mut copy = MujocoEnv::open(task.id).expect("a second one");
+        let mut copy = MujocoEnv::open(&task.id).expect("a second one");
         copy.restore(&env.save()).expect("its own state");
         let mut same = rng.clone();
         for number in 0..100 {
@@ -48,11 +42,9 @@ fn a_restored_simulation_goes_on_bit_for_bit() {
     }
 }
 
+#[needs(mujoco)]
 #[test]
 fn the_picture_moves_along_with_the_body() {
-    if found().is_none() {
-        return;
-    }
     let mut env = MujocoEnv::open("HalfCheetah-v5").expect("a task");
     env.reset(Some(0), &mut [0.0; 17]).expect("a reset");
     let before = env.scene().expect("a picture");
@@ -72,11 +64,9 @@ fn the_picture_moves_along_with_the_body() {
     assert_eq!(env.steps_per_second(), 20.0);
 }
 
+#[needs(mujoco)]
 #[test]
 fn actions_that_are_none_are_refused() {
-    if found().is_none() {
-        return;
-    }
     let mut env = MujocoEnv::open("Hopper-v5").expect("a task");
     env.reset(Some(0), &mut [0.0; 11]).expect("a reset");
     let mut refused = |action: &[f32]| match env.step(action, &mut [0.0; 11]) {
@@ -88,11 +78,9 @@ fn actions_that_are_none_are_refused() {
     assert!(env.restore(&[1, 2, 3]).is_err());
 }
 
+#[needs(mujoco)]
 #[test]
 fn a_state_of_another_task_is_refused() {
-    if found().is_none() {
-        return;
-    }
     let ant = MujocoEnv::open("Ant-v5").expect("a task").save();
     let mut hopper = MujocoEnv::open("Hopper-v5").expect("a task");
     assert!(matches!(hopper.restore(&ant), Err(EnvError::InvalidState(_))));
@@ -118,17 +106,16 @@ fn models(name: &str, text: &str) -> PathBuf {
     directory
 }
 
+#[needs(mujoco)]
 #[test]
 fn models_that_are_none_are_refused() {
-    let Some(Installation { library, .. }) = found() else {
-        return;
-    };
+    let Installation { library, .. } = installation().expect("MuJoCo");
     let refused = |models: PathBuf| {
         let installation = Installation {
             library: library.clone(),
             models,
         };
-        let refused = MujocoEnv::open_with(find("HalfCheetah-v5").expect("a task"), &installation).err();
+        let refused = MujocoEnv::open_with(&find("HalfCheetah-v5").expect("a task"), &installation).err();
         refused.expect("a refusal").to_string()
     };
     let missing = refused("no/such/directory".into());
@@ -157,17 +144,15 @@ fn models_that_are_none_are_refused() {
     assert!(Model::load(&library, "a\0b".as_ref()).is_err());
 }
 
+#[needs(mujoco)]
 #[test]
 fn spaces_are_those_of_the_tables() {
-    if found().is_none() {
-        return;
-    }
     for task in tasks() {
-        let Ok(env) = MujocoEnv::open(task.id) else { continue };
+        let Ok(env) = MujocoEnv::open(&task.id) else { continue };
         let of = |low: fn(&Entry) -> f32, table: &[Entry]| table.iter().map(low).collect::<Vec<f32>>();
         for (space, table) in [
-            (env.observation_space(), task.observation),
-            (env.action_space(), task.action),
+            (env.observation_space(), &task.observation),
+            (env.action_space(), &task.action),
         ] {
             let (low, high) = (of(|entry| entry.low, table), of(|entry| entry.high, table));
             assert_eq!(*space, Space::Box { low, high }, "{}", task.id);
@@ -175,11 +160,9 @@ fn spaces_are_those_of_the_tables() {
     }
 }
 
+#[needs(mujoco)]
 #[test]
 fn what_is_observed_follows_the_options() {
-    if found().is_none() {
-        return;
-    }
     let size = |id: &str, options: &[(&str, &str)]| {
         let task = find(id).expect("a task").with(options.iter().copied());
         let env = task.and_then(|task| task.make()).expect("an environment");
@@ -196,11 +179,9 @@ fn what_is_observed_follows_the_options() {
     );
 }
 
+#[needs(mujoco)]
 #[test]
 fn options_that_mean_nothing_are_refused_in_one_sentence() {
-    if found().is_none() {
-        return;
-    }
     let refused = |id: &str, name: &str, value: &str| {
         let task = find(id).expect("a task").with([(name, value)]);
         let refused = task.and_then(|task| task.make()).err().expect("a refusal");

@@ -6,21 +6,21 @@ mod common;
 
 use common::gymnasium::Gymnasium;
 use common::{assert_same_spaces, doubles, text};
-use epgt_envs::mujoco::{MujocoEnv, installation};
+use epgt_envs::mujoco::MujocoEnv;
 use epgt_envs::{Env, TaskSpec, find, tasks};
 use epgt_rng::Pcg64;
+use epgt_testing::needs;
 
 const STEPS: usize = 1000;
 /// Numbers may differ by this, relative to their size: some sums and sines are rounded differently in NumPy.
 const TOLERANCE: f64 = 1e-12;
 
-/// The tasks that need MuJoCo, or none, with a line that says why, where it is missing.
+/// The tasks that need MuJoCo.
 fn mujoco_tasks() -> Vec<&'static TaskSpec> {
-    if let Err(error) = installation() {
-        println!("skipped: {error}");
-        return Vec::new();
-    }
-    tasks().iter().filter(|task| MujocoEnv::open(task.id).is_ok()).collect()
+    tasks()
+        .iter()
+        .filter(|task| MujocoEnv::open(&task.id).is_ok())
+        .collect()
 }
 
 /// All that a task returned.
@@ -78,12 +78,10 @@ fn compare(name: &str, ours: &[f64], theirs: &[f64]) -> (f64, usize) {
     (worst, differences.filter(|&difference| difference > 0.0).count())
 }
 
+#[needs(python)]
 #[test]
 fn every_mujoco_task_follows_the_real_gymnasium() {
-    let Some(mut gymnasium) = Gymnasium::start() else {
-        println!("skipped: EPGT_PYTHON names no Python with Gymnasium to compare with");
-        return;
-    };
+    let mut gymnasium = Gymnasium::start();
     let tasks = mujoco_tasks();
     assert_eq!(
         tasks.len(),
@@ -358,12 +356,10 @@ const OPTIONS: [(&str, &[(&str, &str)]); 27] = [
     ),
 ];
 
+#[needs(python)]
 #[test]
 fn tasks_with_options_follow_the_real_gymnasium() {
-    let (Some(mut gymnasium), false) = (Gymnasium::start(), mujoco_tasks().is_empty()) else {
-        println!("skipped: EPGT_PYTHON names no Python with Gymnasium and MuJoCo to compare with");
-        return;
-    };
+    let mut gymnasium = Gymnasium::start();
     for (id, options) in OPTIONS {
         let task = find(id).expect("a task").with(options.iter().copied());
         follow(&mut gymnasium, &task.expect("options of the task"), 7);

@@ -26,7 +26,7 @@ fn the_task_keeps_the_promises_of_every_environment() {
 fn environments_side_by_side_show_what_each_shows_alone_on_any_number_of_threads() {
     let task = find("PixelCatch-v0").unwrap();
     for threads in [1, 2] {
-        let mut envs = VecEnv::new(task, 3, 5).unwrap().on_threads(threads);
+        let mut envs = VecEnv::new(&task, 3, 5).unwrap().on_threads(threads);
         let mut images = Observations::new(task.observed(), 3);
         envs.reset(&mut images).unwrap();
         let mut alone: Vec<Box<dyn Env>> = (0..3).map(|_| task.make().unwrap()).collect();
@@ -49,7 +49,7 @@ fn environments_side_by_side_show_what_each_shows_alone_on_any_number_of_threads
             }
         }
         let saved = envs.save();
-        let mut other = VecEnv::new(task, 3, 0).unwrap();
+        let mut other = VecEnv::new(&task, 3, 0).unwrap();
         other.restore(&saved).unwrap();
         let mut others = Observations::new(task.observed(), 3);
         step(&mut envs, &[1.0; 3], &mut images);

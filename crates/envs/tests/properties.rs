@@ -1,8 +1,8 @@
 //! What holds for every task, whatever the seed and the actions.
 
-use epgt_envs::mujoco::MujocoEnv;
-use epgt_envs::{Episode, Normalizer, Space, Step, StepRow, TaskSpec, VecEnv, check, make, tasks};
+use epgt_envs::{Env, Episode, Normalizer, Space, Step, StepRow, TaskSpec, VecEnv, check, family, make, tasks};
 use epgt_rng::Pcg64;
+use epgt_testing::needs;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
@@ -50,11 +50,7 @@ fn sample(space: &Space, rng: &mut Pcg64, actions: &mut [f32]) {
 /// The tasks whose simulator is on this machine, but for images, which are tested in `pixels.rs`.
 static PLAYABLE: LazyLock<Vec<&TaskSpec>> = LazyLock::new(|| {
     let numbers = tasks().iter().filter(|task| task.image.is_none());
-    let (playable, missing): (Vec<_>, Vec<_>) = numbers.partition(|task| task.make().is_ok());
-    for task in missing {
-        println!("skipped: {} has no simulator here", task.id);
-    }
-    playable
+    numbers.filter(|task| task.make().is_ok()).collect()
 });
 
 fn any_task() -> impl Strategy<Value = &'static TaskSpec> {
@@ -82,7 +78,7 @@ proptest! {
 
     #[test]
     fn observations_stay_in_their_space(task in any_task(), seed: u64) {
-        let mut env = make(task.id).expect("a task");
+        let mut env = make(&task.id).expect("a task");
         let mut rng = Pcg64::from_seed(seed);
         let mut observation = vec![0.0; env.observation_space().size()];
         let mut action = vec![0.0; env.action_space().size()];
@@ -114,7 +110,7 @@ proptest! {
         let mut envs = VecEnv::new(task, n, seed).expect("environments").on_threads(threads);
         let mut rows = first_rows(&mut envs);
         let width = envs.observation_space().size();
-        let mut separate: Vec<_> = (0..n).map(|_| make(task.id).expect("a task")).collect();
+        let mut separate: Vec<_> = (0..n).map(|_| make(&task.id).expect("a task")).collect();
         let mut observation = vec![0.0; width];
         for (i, env) in separate.iter_mut().enumerate() {
             env.reset(Some(seed + i as u64), &mut observation).expect("a reset");
@@ -220,15 +216,45 @@ proptest! {
     }
 }
 
+fn passes_the_checker(task: &TaskSpec, mut env: Box<dyn Env>) {
+    check(&mut *env).unwrap_or_else(|error| panic!("{}: {error}", task.id));
+}
+
+const WITHOUT_MUJOCO: [&str; 9] = [
+    "Acrobot",
+    "BipedalWalker",
+    "BipedalWalkerHardcore",
+    "CartPole",
+    "LunarLander",
+    "LunarLanderContinuous",
+    "MountainCar",
+    "MountainCarContinuous",
+    "Pendulum",
+];
+
+/// The tasks that do not need MuJoCo, and those that do.
+fn by_simulator() -> (Vec<&'static TaskSpec>, Vec<&'static TaskSpec>) {
+    let numbers = tasks().iter().filter(|task| task.image.is_none());
+    numbers.partition(|task| WITHOUT_MUJOCO.contains(&family(&task.id)))
+}
+
 #[test]
 fn every_task_passes_the_checker() {
-    for task in PLAYABLE.iter() {
-        let mut env = make(task.id).expect("a task");
-        check(&mut *env).unwrap_or_else(|error| panic!("{}: {error}", task.id));
-        // The limit adds little; once is enough where steps are slow.
-        if MujocoEnv::open(task.id).is_err() {
-            let mut env = task.make().expect("an environment");
-            check(&mut *env).unwrap_or_else(|error| panic!("{}: {error}", task.id));
-        }
+    let (others, _) = by_simulator();
+    assert_eq!(others.len(), 10);
+    for task in others {
+        passes_the_checker(task, make(&task.id).expect("a task"));
+        passes_the_checker(task, task.make().expect("an environment"));
+    }
+}
+
+#[needs(mujoco)]
+#[test]
+fn every_mujoco_task_passes_the_checker() {
+    let (_, mujoco) = by_simulator();
+    assert_eq!(mujoco.len(), 21);
+    for task in mujoco {
+        // The limit adds little, and steps are slow.
+        passes_the_checker(task, make(&task.id).expect("a task"));
     }
 }

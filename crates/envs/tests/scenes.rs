@@ -14,7 +14,7 @@ fn points(shape: &Shape) -> Vec<[f32; 2]> {
 
 /// The scenes of an episode with random actions, or of its first `most` steps; none where the task has no picture or its simulator is missing.
 fn episode(task: &TaskSpec, seed: u64, most: usize) -> Vec<Scene> {
-    let Ok(mut env) = make(task.id) else {
+    let Ok(mut env) = make(&task.id) else {
         return Vec::new();
     };
     let mut observation = vec![0.0; env.observation_space().size()];
@@ -63,7 +63,7 @@ fn the_classic_tasks_stay_in_their_pictures() {
         "MountainCarContinuous-v0",
         "Pendulum-v1",
     ];
-    for task in tasks().iter().filter(|task| classic.contains(&task.id)) {
+    for task in tasks().iter().filter(|task| classic.contains(&&*task.id)) {
         for seed in 0..5 {
             let scenes = episode(task, seed, usize::MAX);
             assert!(scenes.len() > 5, "{}", task.id);

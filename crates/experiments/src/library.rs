@@ -125,7 +125,7 @@ mod tests {
         let known = epgt_envs::tasks()
             .iter()
             .filter(|task| task.image.is_none())
-            .map(|task| task.id);
+            .map(|task| &*task.id);
         assert_eq!(measured, known.filter(|id| !id.ends_with("-v2")).collect::<Vec<_>>());
     }
 }

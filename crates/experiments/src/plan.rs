@@ -279,7 +279,7 @@ fn scaled(config: &Config, mut assignments: Vec<Assignment>, scale: f64) -> Resu
             assignments.push(Assignment::new(key, times(steps)));
         }
     }
-    if run.scheduler.is_population() {
+    if config.scheduler.population().is_some() {
         assignments.push(Assignment::new("population.ready", times(config.population.ready)));
     }
     Config::build(&assignments).map_err(|error| PlanError::Scaled {

@@ -6,64 +6,56 @@
 
 use std::borrow::Cow;
 
-use epgt_nn::{Parameters, Remote, TensorShape};
+use epgt_nn::{RemoteState, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use crate::costs::Costs;
-use crate::credit::{Credit, Outcome, Verdict};
+use crate::credit::{Credit, Reading, Verdict};
 use crate::decision::{Choice, Decision};
 use crate::encoder::Encoder;
+use crate::error::HyperError;
 use crate::insight::Insight;
-use crate::mind::{Mind, SavedMind};
+use crate::memory::EpisodicMemory;
+use crate::mind::{Mind, Need, SavedMind, Update};
+use crate::moment::{Moment, Seen};
 use crate::pick::{best_action, random_action};
 use crate::plan::Plan;
-use crate::settings::{ActionValues, FixedAt, Hold, HyperSettings, Scheduler};
+use crate::scheduler::{About, Choosing, Purpose, Scheduler};
+use crate::settings::{ActionValues, Hold, HyperSettings};
 use crate::signal::Signal;
 use crate::space::{Axis, HyperSpace};
 
-/// What the hyper-agent is shown before every policy update. Nothing is copied unless it asks.
-#[derive(Clone, Copy, Debug)]
-pub struct TrainingContext<'a> {
-    /// The number of the policy update, from 0.
-    pub update: u64,
-    /// Share of the training done: 0 at the first update, 1 at the last.
-    pub progress: f64,
-    /// The networks' weights and the gradients of the last update, as named tensors. Where `remote` is given they are those of
-    /// some time ago, and only their names and sizes are looked at.
-    pub parameters: &'a Parameters,
-    /// The other processor that the networks are on, where they are on one.
-    pub remote: Option<&'a dyn Remote>,
-}
-
-/// Schedules hyperparameters. The trainer calls [`choose`](Self::choose) before every policy update and
-/// [`reward`](Self::reward) after every environment phase, and nothing else.
+/// Schedules hyperparameters of anything that is trained by gradients. Whoever trains calls [`choose`](Self::choose) before every update
+/// and [`reward`](Self::reward) whenever it is known how good the result is.
 ///
 /// ```
 /// use epgt_hyper::*;
-/// use epgt_nn::Parameters;
 /// let axis = Axis::new("learning_rate", 7e-4, &Grid::Paper(5), true)?;
 /// let space = HyperSpace::new(vec![axis], 100)?;
-/// let mut networks = Parameters::new();
-/// networks.add("weight", 4, 4);
+/// let shapes = TensorShape::in_a_row([("weight", 4, 4), ("bias", 1, 4)]);
 /// let settings = HyperSettings::paper();
-/// let mut agent = HyperAgent::new(Scheduler::Epgt, settings, space, networks.shapes(), Plan::of_updates(100), 0);
-/// let context = TrainingContext { update: 0, progress: 0.0, parameters: &networks, remote: None };
-/// let rate = agent.choose(&context)[0];
+/// let mut agent = HyperAgent::new(&Epgt, settings, space, &shapes, Plan::of_updates(100), 0)?;
+/// let (weights, gradients) = ([0.1; 20], [0.0; 20]);
+/// let moment = Moment { update: 0, progress: 0.0, weights: &weights, gradients: &gradients };
+/// let rate = agent.choose(&moment)[0];
 /// assert!((3.5e-4..=1.4e-3).contains(&rate));
-/// agent.reward(&Outcome { discounted: 1.0, reward_rate: 0.1, episode: None });
-/// # Ok::<(), String>(())
+/// agent.reward(1.0);
+///
+/// let impossible = HyperSettings { write_rate: 2.0, ..HyperSettings::paper() };
+/// let error = HyperAgent::new(&Epgt, impossible, HyperSpace::default(), &shapes, Plan::of_updates(100), 0).unwrap_err();
+/// assert_eq!(error.to_string(), "write_rate = 2 must lie above 0 and at most 1");
+/// # Ok::<(), HyperError>(())
 /// ```
 #[derive(Debug)]
 pub struct HyperAgent {
     settings: HyperSettings,
     space: HyperSpace,
-    pub(crate) mind: Mind,
+    about: About,
+    mind: Box<dyn Mind>,
     /// Numbers of options that are valued apart ([`Scheduler::groups`]).
     groups: Vec<usize>,
     decides_once_per_rollout: bool,
-    /// Whether the method's update decides, and this agent only keeps its values ([`HyperAgent::adopt`]).
-    by_rule: bool,
     /// Q of every option, group after group.
     q: Vec<f32>,
     state: AgentState,
@@ -94,40 +86,48 @@ struct AgentState {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedAgent<'a> {
     state: Cow<'a, AgentState>,
-    pub(crate) mind: SavedMind<'a>,
+    mind: SavedMind<'a>,
+}
+
+impl SavedAgent<'_> {
+    /// The episodic memory, of the first group of options; `None` for a scheduler without one.
+    pub fn memory(&self) -> Option<&EpisodicMemory> {
+        self.mind.memory()
+    }
 }
 
 impl HyperAgent {
-    /// A hyper-agent for networks with tensors of these shapes, in a run as planned.
+    /// A hyper-agent for the training of tensors of these shapes, in a run as planned. Settings that no agent can work with are refused,
+    /// and so is a hyper-space that the scheduler is not made for.
     pub fn new(
-        scheduler: Scheduler,
+        scheduler: &dyn Scheduler,
         settings: HyperSettings,
         space: HyperSpace,
         shapes: &[TensorShape],
         plan: Plan,
         seed: u64,
-    ) -> Self {
+    ) -> Result<Self, HyperError> {
+        settings.validate()?;
+        scheduler.check(&space)?;
         let groups = scheduler.groups(settings.action_values, &space);
+        let values = scheduler.start(&space, &settings);
         let settings = HyperSettings {
             action_values: scheduler.action_values(settings.action_values),
             ..settings
         };
-        let mind = Mind::new(scheduler, &settings, &groups, shapes, plan, seed);
-        let values = match (scheduler, settings.fixed_at) {
-            (Scheduler::Fixed, FixedAt::Min) => space.axes().iter().map(|axis| axis.values[0]).collect(),
-            (Scheduler::Fixed, FixedAt::Max) => space
-                .axes()
-                .iter()
-                .map(|axis| axis.values[axis.values.len() - 1])
-                .collect(),
-            _ => space.axes().iter().map(|axis| axis.default).collect(),
-        };
-        Self {
+        let mind = scheduler.mind(&Purpose {
+            settings: &settings,
+            groups: &groups,
+            shapes,
+            plan,
+            seed,
+        });
+        Ok(Self {
+            about: scheduler.about(),
+            mind,
             q: vec![0.0; groups.iter().sum()],
             groups,
             decides_once_per_rollout: plan.decides_once_per_rollout,
-            by_rule: scheduler.is_rule(),
-            mind,
             state: AgentState {
                 rng: Pcg64::for_purpose(seed, "hyper-agent", 0),
                 action: space.default_action(),
@@ -145,7 +145,12 @@ impl HyperAgent {
             },
             settings,
             space,
-        }
+        })
+    }
+
+    /// What its scheduler says of itself.
+    pub fn about(&self) -> &About {
+        &self.about
     }
 
     /// The hyperparameters that are scheduled.
@@ -158,24 +163,42 @@ impl HyperAgent {
         &self.state.values
     }
 
-    /// Before an update step: looks at the training context and answers with the values of the next update.
-    pub fn choose(&mut self, context: &TrainingContext<'_>) -> &[f64] {
+    /// Before an update: looks at the moment and answers with the values of that update.
+    ///
+    /// # Panics
+    /// If a mind looks at weights or gradients that are not those of the shapes that it was made for.
+    pub fn choose(&mut self, moment: &Moment<'_>) -> &[f64] {
+        self.choose_seeing(&Seen::from(*moment))
+    }
+
+    /// [`choose`](Self::choose) where the networks are on another processor, which computes the hyper-state; the moment's weights and
+    /// gradients may be old then.
+    pub fn choose_remote(&mut self, moment: &Moment<'_>, remote: &dyn RemoteState) -> &[f64] {
+        self.choose_seeing(&Seen {
+            moment: *moment,
+            remote: Some(remote),
+        })
+    }
+
+    fn choose_seeing(&mut self, seen: &Seen<'_>) -> &[f64] {
         let may_decide = self.state.first_after_rollout || !self.decides_once_per_rollout;
         let decides = self.state.hold_left == 0 && may_decide;
         self.state.first_after_rollout = false;
         if decides {
-            self.decide(context);
-            self.state.hold_left = match (&self.mind, self.settings.hold) {
-                _ if self.by_rule => 1,
-                (Mind::Fixed, _) | (_, Hold::Phase) => u64::MAX,
+            self.decide(seen);
+            self.state.hold_left = match (self.about.choosing, self.settings.hold) {
+                (Choosing::Adopted, _) => 1,
+                (Choosing::Kept, _) | (_, Hold::Phase) => u64::MAX,
                 (_, Hold::Updates(updates)) => updates,
             };
         }
         self.state.hold_left = self.state.hold_left.saturating_sub(1);
         self.state.updates_in_phase += 1;
-        let until_decision = self.state.hold_left + 1;
-        self.mind
-            .learn_between_decisions(context, &self.settings, decides, until_decision);
+        let update = Update {
+            decided: decides,
+            until_decision: self.state.hold_left + 1,
+        };
+        self.mind.update(seen, update);
         &self.state.values
     }
 
@@ -189,14 +212,22 @@ impl HyperAgent {
         }
     }
 
-    /// After an environment phase: what the rollout earned. Closes the update phase when it is complete, and then every
-    /// decision of the phase gets its hyper-return.
-    pub fn reward(&mut self, outcome: &Outcome) {
+    /// After a phase of acting or testing: how good it was, the more the better. Closes the update phase when it is complete, and then
+    /// every decision of the phase gets its hyper-return.
+    pub fn reward(&mut self, outcome: f32) {
+        self.reward_weighted(outcome, 1.0);
+    }
+
+    /// [`reward`](Self::reward) with an outcome that counts more or less than others of its update phase, where they are averaged
+    /// ([`Credit::add`]).
+    pub fn reward_weighted(&mut self, outcome: f32, weight: f32) {
         let state = &mut self.state;
         state.first_after_rollout = true;
-        state.credit.add(outcome);
+        state.credit.add(outcome, weight);
         let complete = match self.settings.hold {
-            Hold::Updates(updates) if !self.by_rule => self.settings.update_phase.max(updates),
+            Hold::Updates(updates) if self.about.choosing != Choosing::Adopted => {
+                self.settings.update_phase.max(updates)
+            }
             _ => self.settings.update_phase,
         };
         // The very first rollout comes before any update: it is what the first phase improves on.
@@ -206,7 +237,7 @@ impl HyperAgent {
         let verdict = state.credit.close(&self.settings);
         state.verdict = Some(verdict);
         state.updates_in_phase = 0;
-        if !matches!(self.mind, Mind::Fixed) {
+        if !matches!(self.about.choosing, Choosing::Kept | Choosing::Adopted) {
             state.hold_left = 0;
         }
         let mut pending = std::mem::take(&mut state.pending);
@@ -222,7 +253,7 @@ impl HyperAgent {
                 let options: Vec<usize> = (0..self.value_groups())
                     .map(|group| self.option(decision.action, group))
                     .collect();
-                self.mind.learn(&decision, &options, i == last, &self.settings);
+                self.mind.learn(&decision, &options, i == last);
             }
             self.state.finished.push(decision);
         }
@@ -241,25 +272,23 @@ impl HyperAgent {
 
     /// What the agent would like logged, plotted and explained.
     pub fn insight(&self) -> Insight {
-        let encoder = self.mind.encoder();
         let axes = 0..self.space.axes().len();
-        Insight {
+        let mut insight = Insight {
             epsilon: self.state.epsilon,
             decisions: self.state.decisions,
-            memory: self.mind.memory_size(),
-            reconstruction_loss: encoder.and_then(Encoder::reconstruction_loss),
-            key_drift: encoder.and_then(Encoder::drift),
-            dqn_loss: self.mind.dqn_loss(),
             f_statistic: self.state.signal.f_statistic(),
             correlations: axes.map(|axis| self.state.signal.correlation(axis)).collect(),
             verdict: self.state.verdict,
-        }
+            ..Insight::default()
+        };
+        self.mind.tell(&mut insight);
+        insight
     }
 
     /// What scheduling has cost since this agent was made, part by part; `None` for schedulers without a context, whose cost is
     /// too small to be timed. It is not part of a checkpoint.
     pub fn costs(&self) -> Option<&Costs> {
-        self.mind.costs()
+        self.mind.encoder().map(Encoder::costs)
     }
 
     /// What a checkpoint must hold.
@@ -270,46 +299,69 @@ impl HyperAgent {
         }
     }
 
-    /// Continues from a checkpoint of an agent with the same settings.
-    pub fn restore(&mut self, saved: SavedAgent<'_>) -> Result<(), String> {
+    /// Continues from a checkpoint of an agent with the same settings; `reading` says what was rewarded, for checkpoints of version 0.1.
+    pub fn restore(&mut self, saved: SavedAgent<'_>, reading: Reading) -> Result<(), HyperError> {
         if saved.state.values.len() != self.state.values.len() {
-            return Err("the checkpoint schedules other hyperparameters".to_string());
+            return Err(HyperError::OtherHyperparameters);
         }
         let within = |(axis, &value): (&Axis, &f64)| {
             let (low, high) = (axis.values[0], axis.values[axis.values.len() - 1]);
             (low.min(axis.default)..=high.max(axis.default)).contains(&value)
         };
         let axes = self.space.axes().iter();
-        // A rule inside of the update has bounds of its own.
-        let in_bounds = self.by_rule || axes.zip(&saved.state.values).all(within);
+        // Who decides elsewhere has bounds of their own.
+        let in_bounds = self.about.choosing == Choosing::Adopted || axes.zip(&saved.state.values).all(within);
         if !in_bounds || saved.state.action >= self.space.len() {
-            return Err("the checkpoint has values in force that are not among those that are scheduled".to_string());
+            return Err(HyperError::OtherValues);
         }
         self.mind.restore(saved.mind)?;
         self.state = saved.state.into_owned();
+        self.state.credit.read_as(reading);
         Ok(())
     }
 
-    fn decide(&mut self, context: &TrainingContext<'_>) {
+    /// Whether it can read the hyper-state where the networks are. If not, weights and gradients must be fetched before
+    /// every choice: a trained encoder learns from all of them.
+    pub fn reads_remote_state(&self) -> bool {
+        self.mind.encoder().is_none_or(Encoder::reads_remote_state)
+    }
+
+    /// Writes the projections, the encoder and the older gradients to the processor that the networks are on.
+    pub fn send(&self, remote: &mut dyn RemoteState) {
+        if let Some(encoder) = self.mind.encoder() {
+            encoder.send(remote);
+        }
+    }
+
+    /// Reads the older gradients from the processor that the networks are on, for a checkpoint.
+    pub fn fetch(&mut self, remote: &dyn RemoteState) {
+        if let Some(encoder) = self.mind.encoder_mut() {
+            encoder.fetch(remote);
+        }
+    }
+
+    fn decide(&mut self, seen: &Seen<'_>) {
         let number = self.state.decisions;
         self.state.decisions += 1;
-        self.state.epsilon = match self.mind.chooses() {
-            true => 0.0,
-            false => epsilon(&self.settings, context.progress),
+        self.state.epsilon = match self.about.choosing {
+            Choosing::Own => 0.0,
+            _ => epsilon(&self.settings, seen.moment.progress),
         };
         let written = (number + 1).is_multiple_of(self.settings.write_interval);
-        let choice = match &self.mind {
-            _ if self.by_rule => Choice::Rule,
-            Mind::Fixed => Choice::Fixed,
-            Mind::Random => Choice::Random,
-            mind if mind.chooses() => Choice::Own,
-            _ if self.state.rng.next_f64() < f64::from(self.state.epsilon) => Choice::Random,
-            _ => Choice::Greedy,
+        let choice = match self.about.choosing {
+            Choosing::Adopted => Choice::Rule,
+            Choosing::Kept => Choice::Fixed,
+            Choosing::Random => Choice::Random,
+            Choosing::Own => Choice::Own,
+            Choosing::Greedy if self.state.rng.next_f64() < f64::from(self.state.epsilon) => Choice::Random,
+            Choosing::Greedy => Choice::Greedy,
         };
         let greedy = matches!(choice, Choice::Greedy | Choice::Own);
-        let key = self
-            .mind
-            .look(context, greedy, written, self.settings.neighbours, &mut self.q);
+        let need = Need {
+            values: greedy,
+            key: written,
+        };
+        let key = self.mind.look(seen, need, &mut self.q);
         if !matches!(choice, Choice::Fixed | Choice::Rule) {
             self.state.action = match choice {
                 Choice::Greedy => best_action(
@@ -332,14 +384,10 @@ impl HyperAgent {
             true => self.mind.neighbours(self.option(self.state.action, 0)),
             false => Vec::new(),
         };
-        let norms = match (&key, context.remote) {
-            (Some(_), Some(remote)) => remote.norms(),
-            (Some(_), None) => (norm(context.parameters.values()), norm(context.parameters.gradients())),
-            (None, _) => (0.0, 0.0),
-        };
+        let norms = key.as_ref().map_or((0.0, 0.0), |_| seen.norms());
         self.state.pending.push(Decision {
             decision: number,
-            update: context.update,
+            update: seen.moment.update,
             epsilon: self.state.epsilon,
             choice,
             action: self.state.action,
@@ -348,13 +396,20 @@ impl HyperAgent {
             q: if greedy { self.q.clone() } else { Vec::new() },
             q_chosen: greedy.then(|| self.q_of(self.state.action)),
             neighbours,
-            memory: self.mind.memory_size(),
+            memory: self.memory_size(),
             key,
             written,
             outcome: f32::NAN,
             hyper_return: f32::NAN,
             improvement: f32::NAN,
         });
+    }
+
+    /// Tuples in the episodic memory, or transitions in the replay.
+    fn memory_size(&self) -> usize {
+        let mut insight = Insight::default();
+        self.mind.tell(&mut insight);
+        insight.memory
     }
 
     /// Groups of hyperparameter values: one, or one per hyperparameter.
@@ -388,8 +443,4 @@ impl HyperAgent {
 fn epsilon(settings: &HyperSettings, progress: f64) -> f32 {
     let left = 1.0 - progress / f64::from(settings.epsilon_zero_at);
     settings.epsilon_start * left.max(0.0) as f32
-}
-
-fn norm(values: &[f32]) -> f32 {
-    epgt_nn::kernel::dot(values, values).sqrt()
 }

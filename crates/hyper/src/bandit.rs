@@ -2,7 +2,73 @@
 //!
 //! Not in the paper, and the most important control of all: what `epgt` gains over it is what the hyper-state is worth.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
+
+use crate::decision::Decision;
+use crate::error::HyperError;
+use crate::mind::{Mind, Need, SavedMind};
+use crate::moment::Seen;
+use crate::scheduler::{About, Purpose, Scheduler};
+
+/// The scheduler `bandit`.
+#[derive(Clone, Copy, Debug)]
+pub struct EpsilonBandit;
+
+impl Scheduler for EpsilonBandit {
+    fn about(&self) -> About {
+        About {
+            name: "bandit",
+            help: "Episodic control without its context: one running average per hyper-action.",
+            does: "takes the choice with the best average so far, whatever the moment; there is no memory",
+            sees: "nothing of the moment: the scheduler `bandit` knows only what each choice earned so far",
+            ..About::BLANK
+        }
+    }
+
+    fn mind(&self, purpose: &Purpose<'_>) -> Box<dyn Mind> {
+        Box::new(Bandits(purpose.groups.iter().map(|&size| Bandit::new(size)).collect()))
+    }
+}
+
+/// One bandit per group.
+#[derive(Debug)]
+struct Bandits(Vec<Bandit>);
+
+impl Mind for Bandits {
+    fn look(&mut self, _: &Seen<'_>, _: Need, q: &mut [f32]) -> Option<Vec<f32>> {
+        let mut rest = q;
+        for bandit in &self.0 {
+            let (group, others) = rest.split_at_mut(bandit.len());
+            bandit.read(group);
+            rest = others;
+        }
+        None
+    }
+
+    fn learn(&mut self, decision: &Decision, options: &[usize], _: bool) {
+        for (bandit, &option) in self.0.iter_mut().zip(options) {
+            bandit.learn(option, decision.hyper_return);
+        }
+    }
+
+    fn save(&self) -> SavedMind<'_> {
+        SavedMind::Bandit(Cow::Borrowed(&self.0))
+    }
+
+    fn restore(&mut self, saved: SavedMind<'_>) -> Result<(), HyperError> {
+        let SavedMind::Bandit(saved) = saved else {
+            return Err(HyperError::OtherScheduler);
+        };
+        let alike = saved.len() == self.0.len();
+        if !alike || !saved.iter().zip(&self.0).all(|(saved, own)| saved.is_like(own)) {
+            return Err(HyperError::OtherActions);
+        }
+        self.0 = saved.into_owned();
+        Ok(())
+    }
+}
 
 /// Running averages of the hyper-return by hyper-action.
 ///

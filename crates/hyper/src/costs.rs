@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 /// Wall-clock time that a hyper-agent has spent on each of its parts since it was made.
 ///
 /// ```
-/// use epgt_hyper::{Encoder, HyperSettings, TrainingContext};
+/// use epgt_hyper::{Encoder, HyperSettings, Moment};
 /// use epgt_nn::Parameters;
 /// let mut policy = Parameters::new();
 /// policy.add("weight", 8, 4);
 /// let mut encoder = Encoder::new(&HyperSettings::paper(), policy.shapes(), 0);
-/// encoder.key(&TrainingContext { update: 0, progress: 0.0, parameters: &policy, remote: None });
+/// let (weights, gradients) = (policy.values(), policy.gradients());
+/// encoder.key(&Moment { update: 0, progress: 0.0, weights, gradients }.into());
 /// let costs = encoder.costs();
 /// assert!(costs.encoding > std::time::Duration::ZERO && costs.training.is_zero());
 /// ```

@@ -1,4 +1,4 @@
-//! From what a rollout earned to the hyper-return of the decisions before it.
+//! From outcomes, one number each, to the hyper-return of the decisions before them.
 //!
 //! The return that scores an update phase is the one collected *after* it, with the updated policy (method.md section 1).
 //! The paper takes it as it is. A prototype showed that it then mostly tells the time, since returns grow while training
@@ -9,48 +9,57 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{HyperSettings, OutcomeKind, Transform, Window};
-
-/// What one environment phase brought, in raw, un-normalised reward.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
-    /// Mean over the rollout's steps of the discounted return, bootstrapped with the value at the cut.
-    pub discounted: f32,
-    /// Mean reward per environment step.
-    pub reward_rate: f32,
-    /// Mean undiscounted return of the episodes that ended, if any did.
-    pub episode: Option<f32>,
-}
+use crate::settings::{HyperSettings, Transform, Window};
 
 /// Accumulates the outcomes of an update phase and turns them into a hyper-return.
 ///
 /// ```
-/// use epgt_hyper::{Credit, HyperSettings, Outcome};
+/// use epgt_hyper::{Credit, HyperSettings};
 /// let mut credit = Credit::default();
-/// let settings = HyperSettings::default(); // improvement of the reward rate
-/// let outcome = |reward_rate| Outcome { discounted: 0.0, reward_rate, episode: None };
-/// credit.add(&outcome(1.0));
+/// let settings = HyperSettings::default(); // improvement of the mean
+/// credit.add(1.0, 1.0);
 /// credit.close(&settings);
-/// credit.add(&outcome(2.0));
-/// credit.add(&outcome(4.0));
+/// credit.add(2.0, 1.0);
+/// credit.add(4.0, 1.0);
 /// assert_eq!(credit.close(&settings).hyper_return, 2.0); // mean of 2 and 4, minus 1
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Credit {
     sums: Sums,
-    last: Option<Outcome>,
+    last: Option<Readings>,
     previous: Option<f32>,
     /// Outcomes of the recent phases, for the trend.
     recent: VecDeque<f32>,
 }
 
+/// Sums over the outcomes of a phase. The layout is that of a checkpoint, which once held three readings of every outcome; now they are
+/// one ([`Credit::read_as`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Sums {
-    phases: f64,
-    discounted: f64,
-    reward_rate: f64,
-    episodes: f64,
-    episode: f64,
+    count: f64,
+    first: f64,
+    second: f64,
+    weight: f64,
+    weighted: f64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Readings {
+    first: f32,
+    second: f32,
+    weighted: Option<f32>,
+}
+
+/// Which number of an outcome a checkpoint's sums are of. Checkpoints of version 0.1 hold three for every outcome, and whoever restores
+/// one says which of them was rewarded; in later ones they are all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// The discounted return.
+    First,
+    /// The reward rate.
+    Second,
+    /// The mean return of episodes, or the discounted return where none ended.
+    Weighted,
 }
 
 /// The verdict on an update phase.
@@ -65,16 +74,43 @@ pub struct Verdict {
 }
 
 impl Credit {
-    /// Takes the outcome of one environment phase.
-    pub fn add(&mut self, outcome: &Outcome) {
-        self.sums.phases += 1.0;
-        self.sums.discounted += f64::from(outcome.discounted);
-        self.sums.reward_rate += f64::from(outcome.reward_rate);
-        if let Some(episode) = outcome.episode {
-            self.sums.episodes += 1.0;
-            self.sums.episode += f64::from(episode);
+    /// Takes the outcome of one phase of acting. Where outcomes are averaged, `weight` says how much this one counts; those of weight 0
+    /// count alike where a phase has no others.
+    pub fn add(&mut self, outcome: f32, weight: f32) {
+        let (number, weight) = (f64::from(outcome), f64::from(weight));
+        self.sums.count += 1.0;
+        self.sums.first += number;
+        self.sums.second += number;
+        self.sums.weight += weight;
+        self.sums.weighted += weight * number;
+        self.last = Some(Readings {
+            first: outcome,
+            second: outcome,
+            weighted: Some(outcome),
+        });
+    }
+
+    /// Makes one reading of what a checkpoint held.
+    pub(crate) fn read_as(&mut self, reading: Reading) {
+        let sums = &mut self.sums;
+        (sums.first, sums.weight, sums.weighted) = match reading {
+            Reading::First => (sums.first, sums.count, sums.first),
+            Reading::Second => (sums.second, sums.count, sums.second),
+            Reading::Weighted => (sums.first, sums.weight, sums.weighted),
+        };
+        sums.second = sums.first;
+        if let Some(last) = &mut self.last {
+            let number = match reading {
+                Reading::First => last.first,
+                Reading::Second => last.second,
+                Reading::Weighted => last.weighted.unwrap_or(last.first),
+            };
+            *last = Readings {
+                first: number,
+                second: number,
+                weighted: Some(number),
+            };
         }
-        self.last = Some(*outcome);
     }
 
     /// Ends the update phase: the hyper-return that all its decisions share (n = 1 in the paper's notation).
@@ -102,14 +138,10 @@ impl Credit {
     fn outcome(&self, settings: &HyperSettings) -> f32 {
         let Some(last) = self.last else { return 0.0 };
         let sums = &self.sums;
-        match (settings.window, settings.outcome) {
-            (Window::Last, OutcomeKind::Discounted) => last.discounted,
-            (Window::Last, OutcomeKind::RewardRate) => last.reward_rate,
-            (Window::Last, OutcomeKind::Episode) => last.episode.unwrap_or(last.discounted),
-            (Window::Mean, OutcomeKind::Discounted) => (sums.discounted / sums.phases) as f32,
-            (Window::Mean, OutcomeKind::RewardRate) => (sums.reward_rate / sums.phases) as f32,
-            (Window::Mean, OutcomeKind::Episode) if sums.episodes > 0.0 => (sums.episode / sums.episodes) as f32,
-            (Window::Mean, OutcomeKind::Episode) => (sums.discounted / sums.phases) as f32,
+        match settings.window {
+            Window::Last => last.first,
+            Window::Mean if sums.weight > 0.0 => (sums.weighted / sums.weight) as f32,
+            Window::Mean => (sums.first / sums.count) as f32,
         }
     }
 
@@ -138,20 +170,12 @@ impl Credit {
 mod tests {
     use super::*;
 
-    fn earned(value: f32) -> Outcome {
-        Outcome {
-            discounted: value,
-            reward_rate: value,
-            episode: None,
-        }
-    }
-
     #[test]
-    fn the_papers_hyper_return_is_the_discounted_return_of_the_last_rollout() {
+    fn the_papers_hyper_return_is_the_last_outcome() {
         let settings = HyperSettings::paper();
         let mut credit = Credit::default();
         for value in [1.0, 2.0, 7.0] {
-            credit.add(&earned(value));
+            credit.add(value, 1.0);
         }
         assert_eq!(credit.close(&settings).hyper_return, 7.0);
     }
@@ -164,32 +188,66 @@ mod tests {
         };
         let mut credit = Credit::default();
         for phase in 0..50 {
-            credit.add(&earned(3.0 * phase as f32));
+            credit.add(3.0 * phase as f32, 1.0);
             let verdict = credit.close(&settings);
             if phase >= 2 {
                 assert!(verdict.hyper_return.abs() < 1e-3, "{verdict:?}");
                 assert_eq!(verdict.improvement, 3.0);
             }
         }
-        credit.add(&earned(3.0 * 50.0 + 8.0));
+        credit.add(3.0 * 50.0 + 8.0, 1.0);
         assert!((credit.close(&settings).hyper_return - 8.0).abs() < 1e-3);
     }
 
     #[test]
-    fn episode_returns_fall_back_to_the_discounted_return_where_none_ended() {
+    fn outcomes_of_no_weight_count_only_where_a_phase_has_no_others() {
         let settings = HyperSettings {
-            outcome: OutcomeKind::Episode,
             transform: Transform::Raw,
             ..HyperSettings::default()
         };
         let mut credit = Credit::default();
-        credit.add(&earned(5.0));
-        assert_eq!(credit.close(&settings).hyper_return, 5.0);
-        credit.add(&earned(5.0));
-        credit.add(&Outcome {
-            episode: Some(-200.0),
-            ..earned(5.0)
-        });
+        credit.add(5.0, 0.0);
+        credit.add(7.0, 0.0);
+        assert_eq!(credit.close(&settings).hyper_return, 6.0);
+        credit.add(5.0, 0.0);
+        credit.add(-200.0, 1.0);
         assert_eq!(credit.close(&settings).hyper_return, -200.0);
+    }
+
+    #[test]
+    fn the_three_readings_of_an_old_checkpoint_become_the_one_that_was_rewarded() {
+        let settings = HyperSettings {
+            transform: Transform::Raw,
+            ..HyperSettings::default()
+        };
+        let old = Credit {
+            sums: Sums {
+                count: 4.0,
+                first: 8.0,
+                second: 2.0,
+                weight: 1.0,
+                weighted: 100.0,
+            },
+            last: Some(Readings {
+                first: 3.0,
+                second: 0.25,
+                weighted: None,
+            }),
+            ..Credit::default()
+        };
+        for (reading, mean, last) in [
+            (Reading::First, 2.0, 3.0),
+            (Reading::Second, 0.5, 0.25),
+            (Reading::Weighted, 100.0, 3.0),
+        ] {
+            let mut credit = old.clone();
+            credit.read_as(reading);
+            let again = &mut credit.clone();
+            again.read_as(reading);
+            assert_eq!(*again, credit);
+            assert_eq!(credit.clone().close(&settings).outcome, mean);
+            let paper = HyperSettings::paper();
+            assert_eq!(credit.close(&paper).outcome, last);
+        }
     }
 }

@@ -4,11 +4,112 @@
 //! decision of an update phase, 0 at the others, which bootstrap from the next decision's key. One gradient step on 32
 //! replayed transitions at every policy update; the target network is copied every T_q updates.
 
+use std::borrow::Cow;
+
 use epgt_nn::{Activation, Adam, Mlp, Parameters};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
+use crate::costs::Watch;
+use crate::decision::Decision;
+use crate::encoder::Encoder;
+use crate::error::HyperError;
+use crate::insight::Insight;
+use crate::mind::{Mind, Need, SavedMind, Update, keep_up};
+use crate::moment::Seen;
+use crate::scheduler::{About, Purpose, Scheduler};
 use crate::settings::HyperSettings;
+
+/// The scheduler `dqn`.
+#[derive(Clone, Copy, Debug)]
+pub struct DeepQ;
+
+impl Scheduler for DeepQ {
+    fn about(&self) -> About {
+        About {
+            name: "dqn",
+            help: "Deep Q-learning on the same hyper-state, hyper-action and hyper-reward.",
+            does: "takes the choice that a network, trained on earlier decisions, rates best in the present moment",
+            encodes: true,
+            ..About::BLANK
+        }
+    }
+
+    fn mind(&self, purpose: &Purpose<'_>) -> Box<dyn Mind> {
+        let encoder = Encoder::new(purpose.settings, purpose.shapes, purpose.seed);
+        Box::new(Keyed {
+            dqn: Dqn::new(purpose.settings, encoder.key_dim(), purpose.groups, purpose.seed),
+            encoder,
+        })
+    }
+}
+
+/// Keys, and a value network for all groups.
+#[derive(Debug)]
+struct Keyed {
+    encoder: Encoder,
+    dqn: Dqn,
+}
+
+impl Mind for Keyed {
+    fn look(&mut self, seen: &Seen<'_>, need: Need, q: &mut [f32]) -> Option<Vec<f32>> {
+        let key = self.encoder.key(seen).to_vec();
+        self.encoder.remember(seen, true);
+        if need.values {
+            let mut watch = Watch::start();
+            self.dqn.read(&key, q);
+            watch.lap(&mut self.encoder.costs_mut().reading);
+        }
+        Some(key)
+    }
+
+    fn update(&mut self, seen: &Seen<'_>, update: Update) {
+        let mut watch = Watch::start();
+        self.dqn.learn();
+        watch.lap(&mut self.encoder.costs_mut().training);
+        keep_up(&mut self.encoder, &self.dqn.settings, seen, update);
+    }
+
+    fn learn(&mut self, decision: &Decision, options: &[usize], last_of_phase: bool) {
+        let Some(key) = &decision.key else { return };
+        let mut watch = Watch::start();
+        let reward = if last_of_phase { decision.hyper_return } else { 0.0 };
+        self.dqn.push(key, options, reward, last_of_phase);
+        watch.lap(&mut self.encoder.costs_mut().writing);
+    }
+
+    fn tell(&self, insight: &mut Insight) {
+        insight.memory = self.dqn.len();
+        insight.dqn_loss = self.dqn.loss();
+        self.encoder.tell(insight);
+    }
+
+    fn not_finite(&self) -> Option<&'static str> {
+        let diverged = self.dqn.loss().is_some_and(|loss| !loss.is_finite());
+        let sentence = "the loss of dqn is not finite; lower hyper.dqn_learning_rate";
+        self.encoder.not_finite().or(diverged.then_some(sentence))
+    }
+
+    fn encoder(&self) -> Option<&Encoder> {
+        Some(&self.encoder)
+    }
+
+    fn encoder_mut(&mut self) -> Option<&mut Encoder> {
+        Some(&mut self.encoder)
+    }
+
+    fn save(&self) -> SavedMind<'_> {
+        SavedMind::Dqn(Box::new(self.encoder.save()), Box::new(Cow::Borrowed(self.dqn.save())))
+    }
+
+    fn restore(&mut self, saved: SavedMind<'_>) -> Result<(), HyperError> {
+        let SavedMind::Dqn(encoder, dqn) = saved else {
+            return Err(HyperError::OtherScheduler);
+        };
+        self.encoder.restore(*encoder)?;
+        self.dqn.restore(dqn.into_owned())
+    }
+}
 
 const HIDDEN: usize = 64;
 
@@ -211,10 +312,10 @@ impl Dqn {
     }
 
     /// Continues from a checkpoint of a learner of the same shape.
-    pub fn restore(&mut self, state: DqnState) -> Result<(), String> {
+    pub fn restore(&mut self, state: DqnState) -> Result<(), HyperError> {
         let shapes = self.state.value.shapes();
         if state.value.shapes() != shapes || state.target.shapes() != shapes {
-            return Err("the checkpoint's value network has another shape".to_string());
+            return Err(HyperError::OtherValueNetwork);
         }
         self.state = state;
         Ok(())

@@ -14,27 +14,30 @@ mod training;
 
 use std::borrow::Cow;
 
-use epgt_nn::{Activation, FactoredAdam, Kept, Mlp, Parameters, Projections, Remote, TanhLayer, TensorShape};
+use epgt_nn::{Activation, FactoredAdam, Mlp, Parameters, Projections, RemoteState, TanhLayer, TensorShape};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use crate::TrainingContext;
 use crate::costs::{Costs, Watch};
+use crate::error::HyperError;
+use crate::insight::Insight;
+use crate::moment::Seen;
 use crate::settings::{EncoderKind, HyperSettings};
 use crate::state::{Projection, Standardiser};
 use pace::Pace;
 use training::Batch;
 
-/// Makes memory keys from training contexts.
+/// Makes memory keys from moments of training.
 ///
 /// ```
-/// use epgt_hyper::{Encoder, HyperSettings, TrainingContext};
+/// use epgt_hyper::{Encoder, HyperSettings, Moment};
 /// use epgt_nn::Parameters;
 /// let mut policy = Parameters::new();
 /// policy.add("weight", 8, 4);
 /// let mut encoder = Encoder::new(&HyperSettings::paper(), policy.shapes(), 0);
-/// let context = TrainingContext { update: 0, progress: 0.0, parameters: &policy, remote: None };
-/// assert_eq!(encoder.key(&context).len(), 32);
+/// let (weights, gradients) = (policy.values(), policy.gradients());
+/// let moment = Moment { update: 0, progress: 0.0, weights, gradients };
+/// assert_eq!(encoder.key(&moment.into()).len(), 32);
 /// ```
 #[derive(Clone, Debug)]
 pub struct Encoder {
@@ -84,7 +87,7 @@ pub struct SavedEncoder<'a> {
 }
 
 impl Encoder {
-    /// An encoder for training contexts with tensors of these shapes.
+    /// An encoder for tensors of these shapes.
     pub fn new(settings: &HyperSettings, shapes: &[TensorShape], seed: u64) -> Self {
         let mut rng = Pcg64::for_purpose(seed, "encoder", 0);
         let kind = settings.encoder;
@@ -131,24 +134,24 @@ impl Encoder {
         self.state.key.len()
     }
 
-    /// The key of the current training context.
-    pub fn key(&mut self, context: &TrainingContext<'_>) -> &[f32] {
+    /// The key of the present moment.
+    pub fn key(&mut self, seen: &Seen<'_>) -> &[f32] {
         let Some(phi) = &mut self.phi else {
-            self.state.key[0] = context.progress as f32;
+            self.state.key[0] = seen.moment.progress as f32;
             return &self.state.key;
         };
         let mut watch = Watch::start();
-        match context.remote {
+        match seen.remote {
             Some(remote) => remote.project(&mut self.features),
             None => {
-                let sources = sources(context, &self.state.older, self.projection.order());
+                let sources = sources(seen, &self.state.older, self.projection.order());
                 self.projection.project(&self.parameters, sources, &mut self.features);
             }
         }
         self.state.standard.learn(&self.features);
         self.state.standard.apply(&mut self.features);
         watch.lap(&mut self.costs.projecting);
-        match context.remote {
+        match seen.remote {
             Some(remote) => remote.encode(&self.features, &mut self.state.key),
             None => {
                 let latent = phi.forward(&self.parameters, &self.features, 1);
@@ -160,7 +163,7 @@ impl Encoder {
     }
 
     /// Keeps the hyper-state for training, with the key that [`key`](Self::key) has just made of it, if it has.
-    pub fn remember(&mut self, context: &TrainingContext<'_>, keyed: bool) {
+    pub fn remember(&mut self, seen: &Seen<'_>, keyed: bool) {
         if self.kind != EncoderKind::Vae {
             return;
         }
@@ -174,7 +177,7 @@ impl Encoder {
         }
         let snapshot = &mut state.recent[state.next_recent];
         snapshot.sources.clear();
-        for source in sources(context, &state.older, self.projection.order()) {
+        for source in sources(seen, &state.older, self.projection.order()) {
             snapshot.sources.extend_from_slice(source);
         }
         snapshot.key = keyed.then(|| state.key.clone());
@@ -187,29 +190,30 @@ impl Encoder {
         self.kind == EncoderKind::Vae && self.state.pace.is_due(update)
     }
 
-    /// Ages the gradients: the context's last gradient becomes the one before. Call it once per update, at the end.
-    pub fn age(&mut self, context: &TrainingContext<'_>) {
+    /// Ages the gradients: the last gradient becomes the one before. Call it once per update, at the end.
+    pub fn age(&mut self, seen: &Seen<'_>) {
         let mut watch = Watch::start();
         if self.phi.is_none() {
             return;
         }
-        if let Some(remote) = context.remote {
+        if let Some(remote) = seen.remote {
             remote.age();
         } else if let Some(oldest) = self.state.older.pop() {
             self.state.older.insert(0, oldest);
-            self.state.older[0].copy_from_slice(context.parameters.gradients());
+            self.state.older[0].copy_from_slice(seen.moment.gradients);
         }
         watch.lap(&mut self.costs.projecting);
     }
 
-    /// Whether it can look at networks where they are: a trained one keeps whole hyper-states here.
-    pub fn looks_from_afar(&self) -> bool {
+    /// Whether it can read the hyper-state where the networks are: a trained encoder keeps whole hyper-states on this
+    /// processor.
+    pub fn reads_remote_state(&self) -> bool {
         self.kind != EncoderKind::Vae
     }
 
-    /// Gives its projections, its network and the gradients that it has kept to the processor that the networks are on.
-    pub fn send(&self, remote: &mut dyn Remote) {
-        let Some(phi) = self.phi.as_ref().filter(|_| self.looks_from_afar()) else {
+    /// Writes the projections, the network and the older gradients to the processor that the networks are on.
+    pub fn send(&self, remote: &mut dyn RemoteState) {
+        let Some(phi) = self.phi.as_ref().filter(|_| self.reads_remote_state()) else {
             return;
         };
         let layers: Vec<TanhLayer<'_>> = phi
@@ -220,31 +224,28 @@ impl Encoder {
                 bias: self.parameters.value(layer.bias()),
             })
             .collect();
-        remote.set_encoder(&layers);
         let projection = &self.projection;
         let matrices: Vec<f32> = projection
             .matrices()
             .iter()
             .flat_map(|&matrix| self.parameters.value(matrix).iter().copied())
             .collect();
-        remote.set_projections(Projections {
+        let projections = Projections {
             tensors: &projection.tensors(),
             sources: projection.order() + 1,
             dim: self.settings.state_dim,
             matrices: &matrices,
-        });
-        for (i, older) in self.state.older.iter().enumerate() {
-            remote.write(Kept::Older(i), older);
-        }
+        };
+        remote.set(projections, &layers, &self.state.older);
     }
 
-    /// Takes over the gradients that were kept there.
-    pub fn fetch(&mut self, remote: &dyn Remote) {
-        if self.phi.is_none() || !self.looks_from_afar() {
+    /// Reads the older gradients from the processor that the networks are on.
+    pub fn fetch(&mut self, remote: &dyn RemoteState) {
+        if self.phi.is_none() || !self.reads_remote_state() {
             return;
         }
         for (i, older) in self.state.older.iter_mut().enumerate() {
-            remote.read(Kept::Older(i), older);
+            remote.read_older(i, older);
         }
     }
 
@@ -261,6 +262,18 @@ impl Encoder {
     /// Mean distance between the keys that recent hyper-states had when they were made and the keys they would get now.
     pub fn drift(&self) -> Option<f32> {
         self.state.drift
+    }
+
+    /// Adds what it would like logged and shown.
+    pub(crate) fn tell(&self, insight: &mut Insight) {
+        insight.reconstruction_loss = self.reconstruction_loss();
+        insight.key_drift = self.drift();
+    }
+
+    /// One sentence where its own training is not finite any more.
+    pub(crate) fn not_finite(&self) -> Option<&'static str> {
+        let diverged = self.state.reconstruction_loss.is_some_and(|loss| !loss.is_finite());
+        diverged.then_some("the encoder's reconstruction loss is not finite; lower hyper.encoder_learning_rate")
     }
 
     /// What it and the mind around it have cost so far.
@@ -282,13 +295,13 @@ impl Encoder {
     }
 
     /// Continues from a checkpoint of an encoder with the same settings and shapes.
-    pub fn restore(&mut self, saved: SavedEncoder<'_>) -> Result<(), String> {
+    pub fn restore(&mut self, saved: SavedEncoder<'_>) -> Result<(), HyperError> {
         let networks = saved
             .networks
             .as_ref()
             .map_or(self.parameters.len(), |values| values.len());
         if saved.state.standard.features() != self.features.len() || networks != self.parameters.len() {
-            return Err("the checkpoint's encoder was made for networks of another shape".to_string());
+            return Err(HyperError::OtherEncoder);
         }
         if let Some(values) = &saved.networks {
             self.parameters.values_mut().copy_from_slice(values);
@@ -299,10 +312,9 @@ impl Encoder {
 }
 
 /// Weights, last gradient, older gradients: the sources of a hyper-state.
-fn sources<'a>(context: &TrainingContext<'a>, older: &'a [Vec<f32>], order: usize) -> impl Iterator<Item = &'a [f32]> {
-    let parameters = context.parameters;
-    let last = (order > 0).then(|| parameters.gradients());
-    [parameters.values()]
+fn sources<'a>(seen: &Seen<'a>, older: &'a [Vec<f32>], order: usize) -> impl Iterator<Item = &'a [f32]> {
+    let last = (order > 0).then_some(seen.moment.gradients);
+    [seen.moment.weights]
         .into_iter()
         .chain(last)
         .chain(older.iter().map(Vec::as_slice))

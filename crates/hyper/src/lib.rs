@@ -8,30 +8,37 @@
 //! The crate knows no environment and no policy-gradient method: it sees named tensors and outcomes, so it can schedule
 //! anything that is trained by gradients.
 //!
+//! A *scheduler* ([`Scheduler`]) makes a *mind* ([`Mind`]); a [`HyperAgent`] asks it when a decision is due. Both are traits: a scheduler
+//! of one's own is two small types, and [`Scheduler`] has an example.
+//!
 //! | file | what it holds |
 //! | --- | --- |
+//! | [`agent`](HyperAgent) | when a decision is due, how it explores, when credit comes |
+//! | [`scheduler`](Scheduler), [`mind`](Mind) | what sets schedulers apart |
 //! | [`space`](HyperSpace) | which hyperparameters are scheduled and their values |
 //! | [`state`](Projection) | the hyper-state: projected weights and gradients |
 //! | [`encoder`](Encoder) | hyper-state to memory key: VAE, random projection, clock |
 //! | [`memory`](EpisodicMemory) | the episodic memory |
 //! | [`credit`](Credit) | from outcomes to hyper-returns |
-//! | [`agent`](HyperAgent) | the schedulers `epgt`, `fixed`, `random`, `bandit`, `dqn`, `lrrl`, `ultho` |
-//! | [`lrrl`](Lrrl), [`ultho`](Ultho) | the bandits of two later papers, which choose by rules of their own |
+//! | [`episodic`](Epgt), [`bandit`](EpsilonBandit), [`dqn`](DeepQ), [`lrrl`](LrrlBandit), [`ultho`](UlthoBandit), [`constant`](Fixed) | the schedulers |
 //! | [`costs`](Costs) | what the hyper-agent itself costs |
 //! | [`signal`](Signal) | whether the choices show in the outcomes |
 
 mod agent;
 mod bandit;
+mod constant;
 mod costs;
 mod credit;
 mod decision;
 mod dqn;
 mod encoder;
-mod far;
+mod episodic;
+mod error;
 mod insight;
 mod lrrl;
 mod memory;
 mod mind;
+mod moment;
 mod pick;
 mod plan;
 mod scheduler;
@@ -41,22 +48,26 @@ mod space;
 mod state;
 mod ultho;
 
-pub use agent::{HyperAgent, SavedAgent, TrainingContext};
-pub use bandit::Bandit;
+pub use agent::{HyperAgent, SavedAgent};
+pub use bandit::{Bandit, EpsilonBandit};
+pub use constant::{Adopted, Fixed, Random};
 pub use costs::Costs;
-pub use credit::{Credit, Outcome, Verdict};
+pub use credit::{Credit, Reading, Verdict};
 pub use decision::{Choice, Decision};
-pub use dqn::{Dqn, DqnState};
+pub use dqn::{DeepQ, Dqn, DqnState};
 pub use encoder::{Encoder, SavedEncoder};
+pub use epgt_nn::TensorShape;
+pub use episodic::Epgt;
+pub use error::{GridError, HyperError};
 pub use insight::Insight;
-pub use lrrl::Lrrl;
+pub use lrrl::{Lrrl, LrrlBandit};
 pub use memory::{EpisodicMemory, Neighbour, Writing};
+pub use mind::{Mind, Need, SavedMind, Update};
+pub use moment::{Moment, Seen};
 pub use plan::Plan;
-pub use settings::{
-    ActionValues, EncoderKind, FixedAt, Hold, HyperSettings, Moves, OutcomeKind, Scheduler, Transform, Window,
-    WriteRule,
-};
+pub use scheduler::{About, Choosing, Purpose, Scheduler, schedulers};
+pub use settings::{ActionValues, EncoderKind, FixedAt, Hold, HyperSettings, Moves, Transform, Window, WriteRule};
 pub use signal::Signal;
 pub use space::{Axis, Grid, HyperSpace};
 pub use state::{Projection, Standardiser};
-pub use ultho::Ultho;
+pub use ultho::{Ultho, UlthoBandit};

@@ -12,12 +12,89 @@
 //! unbiased, and the share gamma, without which a probability can vanish. Exp3 wants feedback within [-1, 1] and returns come in any
 //! unit, so f_n is divided by the largest |f| so far.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
-use crate::settings::HyperSettings;
+use crate::decision::Decision;
+use crate::error::HyperError;
+use crate::mind::{Mind, Need, SavedMind};
+use crate::moment::Seen;
+use crate::scheduler::{About, Choosing, Purpose, Scheduler};
+use crate::settings::{ActionValues, HyperSettings};
+use crate::space::HyperSpace;
+
+/// The scheduler `lrrl`.
+#[derive(Clone, Copy, Debug)]
+pub struct LrrlBandit;
+
+impl Scheduler for LrrlBandit {
+    fn about(&self) -> About {
+        About {
+            name: "lrrl",
+            help: "An adversarial bandit over learning rates (LRRL, 2024).",
+            does: "draws a learning rate by probabilities that follow how much better the returns became",
+            choosing: Choosing::Own,
+            sees: "nothing of the moment: it knows only what followed its choices so far",
+            q: "Q: its probability",
+            chose: "drawn by these probabilities",
+            learns: "Learned: how far the outcome lies above the mean of those before",
+            ..About::BLANK
+        }
+    }
+
+    fn mind(&self, purpose: &Purpose<'_>) -> Box<dyn Mind> {
+        Box::new(Lrrl::new(purpose.groups.iter().sum(), purpose.settings))
+    }
+
+    /// Its arms are joint.
+    fn action_values(&self, _: ActionValues) -> ActionValues {
+        ActionValues::Joint
+    }
+
+    fn check(&self, space: &HyperSpace) -> Result<(), HyperError> {
+        match space.axes().iter().find(|axis| axis.name != "learning_rate") {
+            Some(axis) => Err(HyperError::LearningRateAlone(axis.name.clone())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Mind for Lrrl {
+    fn look(&mut self, _: &Seen<'_>, _: Need, q: &mut [f32]) -> Option<Vec<f32>> {
+        self.read(q);
+        None
+    }
+
+    fn choose(&mut self, _: &HyperSpace, _: usize, q: &[f32], rng: &mut Pcg64) -> usize {
+        draw(q, rng)
+    }
+
+    fn learn(&mut self, decision: &Decision, _: &[usize], last_of_phase: bool) {
+        let probability = decision.q.get(decision.action).copied().unwrap_or(1.0);
+        self.take(decision.action, probability, decision.outcome);
+        if last_of_phase {
+            self.close(decision.outcome);
+        }
+    }
+
+    fn save(&self) -> SavedMind<'_> {
+        SavedMind::Lrrl(Cow::Borrowed(self))
+    }
+
+    fn restore(&mut self, saved: SavedMind<'_>) -> Result<(), HyperError> {
+        let SavedMind::Lrrl(saved) = saved else {
+            return Err(HyperError::OtherScheduler);
+        };
+        if !saved.is_like(self) {
+            return Err(HyperError::OtherActions);
+        }
+        *self = saved.into_owned();
+        Ok(())
+    }
+}
 
 /// Exponential weights over arms.
 ///
@@ -28,7 +105,7 @@ use crate::settings::HyperSettings;
 /// let mut p = [0.0; 2];
 /// for (arm, outcome) in [(0, 1.0), (1, 5.0), (0, 1.0), (1, 5.0)] {
 ///     lrrl.read(&mut p);
-///     lrrl.learn(arm, p[arm], outcome);
+///     lrrl.take(arm, p[arm], outcome);
 ///     lrrl.close(outcome);
 /// }
 /// lrrl.read(&mut p);
@@ -80,7 +157,7 @@ impl Lrrl {
 
     /// Takes the outcome of an arm that was drawn with `probability`. Several arms of one update phase may share an outcome; see
     /// [`close`](Self::close). An outcome that is not finite tells nothing.
-    pub fn learn(&mut self, arm: usize, probability: f32, outcome: f32) {
+    pub fn take(&mut self, arm: usize, probability: f32, outcome: f32) {
         if !outcome.is_finite() {
             return;
         }
@@ -106,7 +183,7 @@ impl Lrrl {
 }
 
 /// Draws an arm with these probabilities.
-pub(crate) fn draw(probabilities: &[f32], rng: &mut Pcg64) -> usize {
+fn draw(probabilities: &[f32], rng: &mut Pcg64) -> usize {
     let mut left = rng.next_f64();
     for (arm, &p) in probabilities.iter().enumerate() {
         left -= f64::from(p);

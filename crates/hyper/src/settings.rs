@@ -2,49 +2,7 @@
 
 use epgt_settings::{choice, settings};
 
-choice! {
-    /// Who schedules the hyperparameters (method.md section 6).
-    pub enum Scheduler {
-        /// Episodic control: the paper's method.
-        Epgt = "epgt",
-        /// Constant values; see `fixed_at`.
-        Fixed = "fixed",
-        /// A random hyper-action at every decision (the paper's RND).
-        Random = "random",
-        /// Episodic control without its context: one running average per hyper-action.
-        Bandit = "bandit",
-        /// Deep Q-learning on the same hyper-state, hyper-action and hyper-reward.
-        Dqn = "dqn",
-        /// An adversarial bandit over learning rates (LRRL, 2024).
-        Lrrl = "lrrl",
-        /// A bandit by upper confidence bounds: first over hyperparameters, then over the values of one (ULTHO, 2025).
-        Ultho = "ultho",
-        /// Not the hyper-agent but the update itself: it tries many candidates and takes the best by its own estimate.
-        Hoof = "hoof",
-        /// Not the hyper-agent but the update itself: it follows the gradient of the next rollout's objective.
-        MetaGradient = "meta-gradient",
-        /// Population-based training: the worst members copy one of the best and change its values at random.
-        Pbt = "pbt",
-        /// Population-based bandits: as `pbt`, with the new values chosen by a Gaussian process.
-        Pb2 = "pb2",
-        /// One run for every combination of the tuned values.
-        Grid = "grid",
-        /// One run for each of some combinations, drawn at random.
-        RandomSearch = "random-search",
-    }
-}
-
-impl Scheduler {
-    /// Whether it takes several runs side by side, its members, instead of one that is scheduled.
-    ///
-    /// ```
-    /// use epgt_hyper::Scheduler;
-    /// assert!(Scheduler::Pbt.is_population() && !Scheduler::Epgt.is_population());
-    /// ```
-    pub fn is_population(self) -> bool {
-        matches!(self, Self::Pbt | Self::Pb2 | Self::Grid | Self::RandomSearch)
-    }
-}
+use crate::error::HyperError;
 
 choice! {
     /// The value that `fixed` keeps.
@@ -77,18 +35,6 @@ choice! {
         Average = "average",
         /// Keep the best return of an exact key (paper, B.4).
         Max = "max",
-    }
-}
-
-choice! {
-    /// What of a rollout scores the updates before it.
-    pub enum OutcomeKind {
-        /// Mean discounted return of the rollout's steps, bootstrapped with the value function (the paper's G).
-        Discounted = "discounted",
-        /// Mean reward per environment step: only what was really earned.
-        RewardRate = "reward-rate",
-        /// Mean return of the episodes that ended, or `discounted` where none did.
-        Episode = "episode",
     }
 }
 
@@ -173,9 +119,6 @@ settings! {
         pub update_phase: u64 = 1;
         /// How long a hyper-action is kept: a number of updates, or "phase". A hold longer than the update phase extends it.
         pub hold: Hold = Hold::Updates(50);
-        /// What of a rollout scores the updates before it. "discounted" is the paper's G; it moves with the critic.
-        @ "G"
-        pub outcome: OutcomeKind = OutcomeKind::RewardRate;
         /// What is made of the outcome: raw (paper), its improvement, or its distance from the recent trend.
         pub transform: Transform = Transform::Improvement;
         /// Which rollouts of an update phase score it: the last (paper) or the mean of all.
@@ -276,7 +219,6 @@ impl HyperSettings {
         Self {
             update_phase: 10,
             hold: Hold::Updates(1),
-            outcome: OutcomeKind::Discounted,
             transform: Transform::Raw,
             window: Window::Last,
             moves: Moves::Uniform,
@@ -291,9 +233,16 @@ impl HyperSettings {
     /// ```
     /// let mut settings = epgt_hyper::HyperSettings::default();
     /// settings.write_rate = 1.5;
-    /// assert_eq!(settings.validate().unwrap_err(), "write_rate = 1.5 must lie above 0 and at most 1");
+    /// assert_eq!(settings.validate().unwrap_err().to_string(), "write_rate = 1.5 must lie above 0 and at most 1");
     /// ```
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), HyperError> {
+        let refused = |name, value: f32, must| {
+            let value = value.to_string();
+            Err(HyperError::Setting { name, value, must })
+        };
+        if self.hold == Hold::Updates(0) {
+            return refused("hold", 0.0, "be at least 1");
+        }
         let at_least_one = [
             ("update_phase", self.update_phase),
             ("trend_window", self.trend_window as u64),
@@ -315,7 +264,7 @@ impl HyperSettings {
         ];
         for (name, value) in at_least_one {
             if value == 0 {
-                return Err(format!("{name} = 0 must be at least 1"));
+                return refused(name, 0.0, "be at least 1");
             }
         }
         let positive_up_to_one = [
@@ -325,7 +274,7 @@ impl HyperSettings {
         ];
         for (name, value) in positive_up_to_one {
             if !(value > 0.0 && value <= 1.0) {
-                return Err(format!("{name} = {value} must lie above 0 and at most 1"));
+                return refused(name, value, "lie above 0 and at most 1");
             }
         }
         let from_zero_to_one = [
@@ -335,12 +284,12 @@ impl HyperSettings {
         ];
         for (name, value) in from_zero_to_one {
             if !(0.0..=1.0).contains(&value) {
-                return Err(format!("{name} = {value} must lie between 0 and 1"));
+                return refused(name, value, "lie between 0 and 1");
             }
         }
         let growth = self.encoder_interval_growth;
         if !(growth >= 1.0 && growth.is_finite()) {
-            return Err(format!("encoder_interval_growth = {growth} must be at least 1"));
+            return refused("encoder_interval_growth", growth, "be at least 1");
         }
         let rates = [
             ("encoder_learning_rate", self.encoder_learning_rate),
@@ -350,7 +299,7 @@ impl HyperSettings {
         ];
         for (name, value) in rates {
             if !(value > 0.0 && value.is_finite()) {
-                return Err(format!("{name} = {value} must be above 0"));
+                return refused(name, value, "be above 0");
             }
         }
         Ok(())

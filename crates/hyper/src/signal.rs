@@ -20,7 +20,7 @@ use crate::space::HyperSpace;
 /// }
 /// assert_eq!(signal.f_statistic(), Some(32.0));
 /// assert!(signal.correlation(0).unwrap() > 0.9);
-/// # Ok::<(), String>(())
+/// # Ok::<(), epgt_hyper::HyperError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Signal {

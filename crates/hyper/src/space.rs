@@ -2,10 +2,9 @@
 //!
 //! A hyper-action picks one value on every axis; |A| is the product of the axes' sizes.
 
-use epgt_settings::{number, quoted};
+use epgt_settings::quoted;
 
-/// The most values of one hyperparameter: they are laid out before it is known how many combinations there are.
-const MOST_VALUES: usize = 100_000;
+use crate::error::{GridError, HyperError, MOST_VALUES};
 
 /// How the values of one hyperparameter are laid out.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,41 +47,38 @@ impl Grid {
     /// use epgt_hyper::Grid;
     /// assert_eq!(Grid::parse("0:0.01:0.02")?, Grid::List(vec![0.0, 0.01, 0.02]));
     /// assert_eq!(Grid::parse("log:1e-4..5e-3:7")?, Grid::Log { low: 1e-4, high: 5e-3, count: 7 });
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), epgt_hyper::HyperError>(())
     /// ```
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, GridError> {
         let text = text.trim();
         let shown = quoted(text);
         let number = |part: &str| {
-            let value: f64 = part.trim().parse().map_err(|_| {
-                format!(
-                    "'{}' in '{shown}' is not a number; write paper:B, around:FACTOR:B, log:LOW..HIGH:B, \
-                     uniform:LOW..HIGH:B, or values such as 0:0.01:0.02",
-                    quoted(part)
-                )
-            })?;
-            Ok::<f64, String>(value)
+            let value = part.trim().parse::<f64>();
+            value.map_err(|_| GridError::NotANumber {
+                part: quoted(part).to_string(),
+                text: shown.to_string(),
+            })
         };
         let count = |part: &str| match part.trim().parse::<usize>() {
             Ok(count) if count <= MOST_VALUES => Ok(count),
-            Ok(_) => Err(format!("'{shown}' asks for more than {MOST_VALUES} values; use fewer")),
-            Err(_) => Err(format!("the number of values in '{shown}' must be a whole number")),
+            Ok(_) => Err(GridError::AsksForTooMany(shown.to_string())),
+            Err(_) => Err(GridError::NotACount(shown.to_string())),
         };
         let range = |rest: &str| {
             let (bounds, b) = rest
                 .rsplit_once(':')
-                .ok_or_else(|| format!("'{shown}' wants LOW..HIGH:B, such as 1e-4..5e-3:7"))?;
+                .ok_or_else(|| GridError::WantsRange(shown.to_string()))?;
             let (low, high) = bounds
                 .split_once("..")
-                .ok_or_else(|| format!("'{shown}' wants LOW..HIGH:B, such as 1e-4..5e-3:7"))?;
-            Ok::<_, String>((number(low)?, number(high)?, count(b)?))
+                .ok_or_else(|| GridError::WantsRange(shown.to_string()))?;
+            Ok::<_, GridError>((number(low)?, number(high)?, count(b)?))
         };
         if let Some(rest) = text.strip_prefix("paper:") {
             Ok(Self::Paper(count(rest)?))
         } else if let Some(rest) = text.strip_prefix("around:") {
             let (factor, b) = rest
                 .split_once(':')
-                .ok_or_else(|| format!("'{shown}' wants FACTOR:B, such as 8:7"))?;
+                .ok_or_else(|| GridError::WantsFactor(shown.to_string()))?;
             Ok(Self::Around {
                 factor: number(factor)?,
                 count: count(b)?,
@@ -97,26 +93,22 @@ impl Grid {
             let values = text.split(':').map(number).collect::<Result<Vec<_>, _>>()?;
             match values.len() <= MOST_VALUES {
                 true => Ok(Self::List(values)),
-                false => Err(format!("'{shown}' lists more than {MOST_VALUES} values; use fewer")),
+                false => Err(GridError::ListsTooMany(shown.to_string())),
             }
         }
     }
 
     /// The grid's values in ascending order, or why there are none.
-    fn values(&self, default: f64, rate: bool) -> Result<Vec<f64>, String> {
+    fn values(&self, default: f64, rate: bool) -> Result<Vec<f64>, GridError> {
         let in_order = |low: f64, high: f64, count: usize| {
-            let range = format!("{}..{}", number(low), number(high));
             if !(low.is_finite() && high.is_finite()) {
-                return Err(format!("the range {range} must run between two numbers"));
+                return Err(GridError::Endless(low, high));
             }
             if low > high {
-                let turned = format!("{}..{}", number(high), number(low));
-                return Err(format!("the range {range} is reversed; write {turned}"));
+                return Err(GridError::Reversed(low, high));
             }
             if low == high || count < 2 {
-                return Err(format!(
-                    "{count} values cannot span {range}; use at least 2 between two different numbers"
-                ));
+                return Err(GridError::TooFew(count, low, high));
             }
             Ok(())
         };
@@ -128,15 +120,13 @@ impl Grid {
         };
         let must_be_odd = |count: usize| match count % 2 {
             1 => Ok(()),
-            _ => Err(format!(
-                "B = {count} is even; a rate needs an odd number of values so that its default lies in the middle"
-            )),
+            _ => Err(GridError::Even(count)),
         };
         match self {
             Self::Paper(count) => {
                 must_be_odd(*count)?;
                 if *count < 3 {
-                    return Err(format!("B = {count} leaves nothing to choose; use 3 or more"));
+                    return Err(GridError::NothingToChoose(*count));
                 }
                 // For B = 3 the formula's factors end at (B-1)/2 = 1 and it names the default alone, while the paper counts
                 // three values there (|A| = 3^4 = 81): the nearest factor, 2, is used.
@@ -148,12 +138,11 @@ impl Grid {
             Self::Around { factor, count } => {
                 must_be_odd(*count)?;
                 if *count < 3 || !(*factor > 1.0 && factor.is_finite()) || default <= 0.0 {
-                    return Err(format!(
-                        "{count} values around {} by a factor of {} leave nothing to choose; use a factor above 1, 3 or more \
-                         values and a default above 0",
-                        number(default),
-                        number(*factor)
-                    ));
+                    return Err(GridError::NothingAround {
+                        count: *count,
+                        default,
+                        factor: *factor,
+                    });
                 }
                 let half = (count / 2) as f64;
                 let power = |i: usize| default * factor.powf((i as f64 - half) / half);
@@ -165,18 +154,14 @@ impl Grid {
                 }
                 in_order(*low, *high, *count)?;
                 if *low <= 0.0 {
-                    return Err(format!(
-                        "a logarithmic range must start above 0, not at {}",
-                        number(*low)
-                    ));
+                    return Err(GridError::LogOfZero(*low));
                 }
                 if !(*low..=*high).contains(&default) {
-                    return Err(format!(
-                        "the default {} lies outside {}..{}; widen the range or change the default",
-                        number(default),
-                        number(*low),
-                        number(*high)
-                    ));
+                    return Err(GridError::DefaultOutside {
+                        default,
+                        low: *low,
+                        high: *high,
+                    });
                 }
                 let mut values: Vec<f64> = spaced(low.ln(), high.ln(), *count).into_iter().map(f64::exp).collect();
                 values[0] = *low;
@@ -196,7 +181,7 @@ impl Grid {
                 let mut values = values.clone();
                 values.sort_by(f64::total_cmp);
                 if values.windows(2).any(|pair| pair[0] == pair[1]) {
-                    return Err("the same value is listed twice".to_string());
+                    return Err(GridError::Twice);
                 }
                 Ok(values)
             }
@@ -231,21 +216,21 @@ impl Axis {
     /// assert!((axis.values[0] - 1e-4).abs() < 1e-12);
     /// assert!((axis.values.last().unwrap() - 4.9e-3).abs() < 1e-12);
     /// assert!(Axis::new("learning_rate", 7e-4, &Grid::Paper(4), true).is_err());
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), epgt_hyper::HyperError>(())
     /// ```
-    pub fn new(name: &str, default: f64, grid: &Grid, rate: bool) -> Result<Self, String> {
-        let values = grid
-            .values(default, rate)
-            .map_err(|reason| format!("cannot schedule {name}: {reason}"))?;
+    pub fn new(name: &str, default: f64, grid: &Grid, rate: bool) -> Result<Self, HyperError> {
+        let refused = |reason| HyperError::Axis {
+            name: name.to_string(),
+            reason,
+        };
+        let values = grid.values(default, rate).map_err(refused)?;
         if let Some(bad) = values.iter().find(|value| !value.is_finite()) {
-            return Err(format!("cannot schedule {name}: {bad} is not a usable value"));
+            return Err(refused(GridError::Unusable(*bad)));
         }
         // A range so narrow that floating point cannot tell its numbers apart. Multiples of a default of 0 are all 0.
         let is_multiples = matches!(grid, Grid::Paper(_));
         if !is_multiples && values.windows(2).any(|pair| pair[0] >= pair[1]) {
-            return Err(format!(
-                "cannot schedule {name}: some of its values are the same number; use fewer or spread them further"
-            ));
+            return Err(refused(GridError::Alike));
         }
         Ok(Self {
             name: name.to_string(),
@@ -275,18 +260,18 @@ impl HyperSpace {
     /// let space = HyperSpace::new(vec![rate, clip], 1000)?;
     /// assert_eq!(space.len(), 9);
     /// assert_eq!(space.values(0).collect::<Vec<_>>(), [1.5e-4, 0.1]);
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), epgt_hyper::HyperError>(())
     /// ```
-    pub fn new(axes: Vec<Axis>, limit: usize) -> Result<Self, String> {
+    pub fn new(axes: Vec<Axis>, limit: usize) -> Result<Self, HyperError> {
+        if let Some(axis) = axes.iter().find(|axis| axis.values.is_empty()) {
+            return Err(HyperError::EmptyAxis(axis.name.clone()));
+        }
         let size = axes
             .iter()
             .try_fold(1usize, |size, axis| size.checked_mul(axis.values.len()));
         match size {
             Some(size) if size <= limit => Ok(Self { axes }),
-            size => Err(format!(
-                "{} joint hyper-actions exceed the limit of {limit}; tune fewer values or raise hyper.max_actions",
-                size.map_or("too many".to_string(), |size| size.to_string())
-            )),
+            size => Err(HyperError::TooManyActions { size, limit }),
         }
     }
 
@@ -365,8 +350,10 @@ mod tests {
     fn impossible_grids_are_refused_with_a_reason() {
         let refuse = |text: &str, default: f64| {
             Grid::parse(text)
+                .map_err(HyperError::from)
                 .and_then(|grid| Axis::new("learning_rate", default, &grid, true))
                 .unwrap_err()
+                .to_string()
         };
         assert!(refuse("log:1e-4..5e-3:6", 7e-4).contains("even"));
         assert!(refuse("around:8:4", 7e-4).contains("even"));

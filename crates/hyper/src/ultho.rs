@@ -10,13 +10,97 @@
 //! targets of a value function whose rewards were normalised, so that one c fits many tasks; here they come in any unit, so c
 //! is multiplied by the range of the returns that are remembered.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
+use crate::decision::Decision;
+use crate::error::HyperError;
+use crate::mind::{Mind, Need, SavedMind};
+use crate::moment::Seen;
 use crate::pick::argmax;
-use crate::settings::HyperSettings;
+use crate::scheduler::{About, Choosing, Purpose, Scheduler};
+use crate::settings::{ActionValues, HyperSettings};
+use crate::space::HyperSpace;
+
+/// The scheduler `ultho`.
+#[derive(Clone, Copy, Debug)]
+pub struct UlthoBandit;
+
+impl Scheduler for UlthoBandit {
+    fn about(&self) -> About {
+        About {
+            name: "ultho",
+            help: "A bandit by upper confidence bounds: first over hyperparameters, then over the values of one (ULTHO, 2025).",
+            does: "moves one hyperparameter at a time: the one, and its value, of the highest upper confidence bound of recent returns",
+            choosing: Choosing::Own,
+            sees: "nothing of the moment: it knows only what followed its choices so far",
+            q: "Q: upper confidence bound, - where not tried yet",
+            chose: "the highest bound among hyperparameters, then among its values; the others stay",
+            learns: "Learned: that outcome as it is",
+            ..About::BLANK
+        }
+    }
+
+    fn mind(&self, purpose: &Purpose<'_>) -> Box<dyn Mind> {
+        // The last group is that of the hyperparameters themselves.
+        let sizes = &purpose.groups[..purpose.groups.len() - 1];
+        Box::new(Ultho::new(sizes, purpose.settings))
+    }
+
+    /// Its arms are the values of each hyperparameter.
+    fn action_values(&self, _: ActionValues) -> ActionValues {
+        ActionValues::Factored
+    }
+
+    /// Those of every hyperparameter's values, and at last that of the hyperparameters themselves.
+    fn groups(&self, _: ActionValues, space: &HyperSpace) -> Vec<usize> {
+        let sizes = space.axes().iter().map(|axis| axis.values.len());
+        sizes.chain([space.axes().len()]).collect()
+    }
+}
+
+impl Mind for Ultho {
+    fn look(&mut self, _: &Seen<'_>, _: Need, q: &mut [f32]) -> Option<Vec<f32>> {
+        self.read(q);
+        None
+    }
+
+    fn choose(&mut self, space: &HyperSpace, current: usize, q: &[f32], rng: &mut Pcg64) -> usize {
+        if space.axes().is_empty() {
+            return current;
+        }
+        let (cluster, arm) = self.pick(q, rng);
+        let axes = 0..space.axes().len();
+        space.action(axes.map(|axis| match axis == cluster {
+            true => arm,
+            false => space.index(current, axis),
+        }))
+    }
+
+    fn learn(&mut self, decision: &Decision, options: &[usize], _: bool) {
+        if let Some(cluster) = self.settle() {
+            self.take(cluster, options[cluster], decision.outcome);
+        }
+    }
+
+    fn save(&self) -> SavedMind<'_> {
+        SavedMind::Ultho(Cow::Borrowed(self))
+    }
+
+    fn restore(&mut self, saved: SavedMind<'_>) -> Result<(), HyperError> {
+        let SavedMind::Ultho(saved) = saved else {
+            return Err(HyperError::OtherScheduler);
+        };
+        if !saved.is_like(self) {
+            return Err(HyperError::OtherActions);
+        }
+        *self = saved.into_owned();
+        Ok(())
+    }
+}
 
 /// What is known of a cluster or of an arm.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -31,8 +115,8 @@ struct Record {
 /// ```
 /// use epgt_hyper::{HyperSettings, Ultho};
 /// let mut ultho = Ultho::new(&[2], &HyperSettings::default());
-/// ultho.learn(0, 0, 1.0);
-/// ultho.learn(0, 1, 0.0);
+/// ultho.take(0, 0, 1.0);
+/// ultho.take(0, 1, 0.0);
 /// let mut q = vec![0.0; ultho.len()];
 /// ultho.read(&mut q);
 /// // Both arms were picked once of two times: ln 2 / 1.
@@ -118,7 +202,7 @@ impl Ultho {
     }
 
     /// Takes the return that followed a pick. One that is not finite tells nothing.
-    pub fn learn(&mut self, cluster: usize, arm: usize, outcome: f32) {
+    pub fn take(&mut self, cluster: usize, arm: usize, outcome: f32) {
         if !outcome.is_finite() {
             return;
         }

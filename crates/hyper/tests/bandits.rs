@@ -22,7 +22,7 @@ fn every_update() -> HyperSettings {
 
 /// Lets a scheduler choose `updates` times; `pays` says what the positions of a choice earn at an update.
 fn play(
-    scheduler: Scheduler,
+    scheduler: &dyn Scheduler,
     settings: HyperSettings,
     axes: Vec<Axis>,
     updates: u64,
@@ -33,22 +33,18 @@ fn play(
     networks.add("weight", 2, 2);
     let space = HyperSpace::new(axes, 1000).unwrap();
     let plan = Plan::of_updates(updates);
-    let mut agent = HyperAgent::new(scheduler, settings, space, networks.shapes(), plan, seed);
+    let mut agent = HyperAgent::new(scheduler, settings, space, networks.shapes(), plan, seed).unwrap();
     let mut decisions = Vec::new();
     for update in 0..updates {
-        let context = TrainingContext {
+        let moment = Moment {
             update,
             progress: update as f64 / (updates - 1) as f64,
-            parameters: &networks,
-            remote: None,
+            weights: networks.values(),
+            gradients: networks.gradients(),
         };
-        let values = agent.choose(&context).to_vec();
+        let values = agent.choose(&moment).to_vec();
         let earned = pays(update, &values);
-        agent.reward(&Outcome {
-            discounted: earned,
-            reward_rate: earned,
-            episode: None,
-        });
+        agent.reward(earned);
         decisions.extend(agent.take_decisions());
     }
     decisions
@@ -56,7 +52,7 @@ fn play(
 
 /// What is lost against the best of five arms that earn 0, 0.25, 0.5, 0.75 and 1 with noise, in the first half of 2,000 choices
 /// and in the second.
-fn regret(scheduler: Scheduler, seed: u64) -> (f64, f64) {
+fn regret(scheduler: &dyn Scheduler, seed: u64) -> (f64, f64) {
     let mut noise = Pcg64::from_seed(seed + 100);
     // Arms that stay the same need not be forgotten.
     let settings = HyperSettings {
@@ -77,7 +73,8 @@ fn regret(scheduler: Scheduler, seed: u64) -> (f64, f64) {
 
 #[test]
 fn on_arms_that_stay_the_same_the_regret_grows_ever_slower_and_far_below_that_of_chance() {
-    for scheduler in [Scheduler::Bandit, Scheduler::Lrrl, Scheduler::Ultho] {
+    let schedulers: [&dyn Scheduler; 3] = [&EpsilonBandit, &LrrlBandit, &UlthoBandit];
+    for scheduler in schedulers {
         let (mut first, mut second) = (0.0, 0.0);
         for seed in 0..8 {
             let (early, late) = regret(scheduler, seed);
@@ -86,7 +83,11 @@ fn on_arms_that_stay_the_same_the_regret_grows_ever_slower_and_far_below_that_of
             (first, second) = (first + early, second + late);
         }
         // The share of its choices that lrrl spreads evenly, a tenth, costs it as much at the end as at the start.
-        let even = if scheduler == Scheduler::Lrrl { 8.0 * 50.0 } else { 0.0 };
+        let even = if scheduler.about().name == "lrrl" {
+            8.0 * 50.0
+        } else {
+            0.0
+        };
         assert!(
             second - even < 0.7 * (first - even),
             "{scheduler:?} loses {first}, then {second}"
@@ -100,7 +101,7 @@ fn lrrl_follows_when_another_arm_becomes_the_best() {
         let mut noise = Pcg64::from_seed(seed);
         let best = |update: u64| if update < 1000 { 0.0 } else { 4.0 };
         let decisions = play(
-            Scheduler::Lrrl,
+            &LrrlBandit,
             every_update(),
             vec![axis("learning_rate", 5)],
             2000,
@@ -139,7 +140,7 @@ fn the_first_updates_of_lrrl_are_those_of_exp3_by_hand() {
     let mut p = [0.0; 2];
     let mut update = |lrrl: &mut Lrrl, arm: usize, outcome: f32| {
         lrrl.read(&mut p);
-        lrrl.learn(arm, p[arm], outcome);
+        lrrl.take(arm, p[arm], outcome);
         lrrl.close(outcome);
         lrrl.read(&mut p);
         p
@@ -167,7 +168,7 @@ fn the_first_bounds_of_ultho_are_those_of_ucb_by_hand() {
     ultho.read(&mut bounds);
     assert!(bounds.iter().all(|&bound| bound == f32::INFINITY));
     for (cluster, arm, earned) in [(0, 0, 1.0), (1, 2, 2.0), (0, 1, 3.0), (0, 0, 5.0), (0, 0, 4.0)] {
-        ultho.learn(cluster, arm, earned);
+        ultho.take(cluster, arm, earned);
     }
     ultho.read(&mut bounds);
     let bonus = |range: f64, times: f64, picks: f64| 2.0 * range * (times.ln() / picks).sqrt();
@@ -183,7 +184,7 @@ fn the_first_bounds_of_ultho_are_those_of_ucb_by_hand() {
 fn ultho_tries_each_hyperparameter_first_and_moves_one_at_a_time() {
     let axes = || vec![axis("learning_rate", 3), axis("clip_range", 2), axis("gae_lambda", 4)];
     for seed in 0..5 {
-        let decisions = play(Scheduler::Ultho, every_update(), axes(), 60, seed, |update, values| {
+        let decisions = play(&UlthoBandit, every_update(), axes(), 60, seed, |update, values| {
             (update as f64 + values[1]) as f32
         });
         let clusters = |decision: &Decision| decision.q[9..].to_vec();
@@ -230,7 +231,7 @@ proptest! {
             lrrl.read(&mut p);
             prop_assert!(p.iter().all(|&p| p > 0.0), "{p:?}");
             prop_assert!((p.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{p:?}");
-            lrrl.learn(arm % arms, p[arm % arms], outcome);
+            lrrl.take(arm % arms, p[arm % arms], outcome);
             lrrl.close(outcome);
         }
     }
@@ -242,7 +243,7 @@ proptest! {
         let mut ultho = Ultho::new(&[2, 2], &HyperSettings::default());
         let mut bounds = [0.0; 6];
         for (cluster, arm, outcome) in outcomes {
-            ultho.learn(cluster, arm, outcome);
+            ultho.take(cluster, arm, outcome);
             ultho.read(&mut bounds);
             prop_assert!(bounds.iter().all(|bound| !bound.is_nan()), "{bounds:?}");
         }

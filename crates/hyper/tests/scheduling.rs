@@ -4,10 +4,11 @@ use epgt_hyper::*;
 use epgt_nn::Parameters;
 use epgt_rng::Pcg64;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 fn space(count: usize) -> HyperSpace {
     let values = (0..count).map(|i| i as f64).collect();
-    let axis = Axis::new("choice", 1.0, &Grid::List(values), false).unwrap();
+    let axis = Axis::new("learning_rate", 1.0, &Grid::List(values), false).unwrap();
     HyperSpace::new(vec![axis], 1000).unwrap()
 }
 
@@ -43,16 +44,8 @@ impl Situations {
     }
 }
 
-fn earned(value: f32) -> Outcome {
-    Outcome {
-        discounted: value,
-        reward_rate: value,
-        episode: Some(value),
-    }
-}
-
 /// In situation k only hyper-action k pays. Returns the share of right choices in the last tenth of the run.
-fn share_of_right_choices(scheduler: Scheduler, settings: HyperSettings, seed: u64) -> f64 {
+fn share_of_right_choices(scheduler: &dyn Scheduler, settings: HyperSettings, seed: u64) -> f64 {
     let (n, updates) = (3, 3000);
     let mut situations = Situations::new(n);
     let mut agent = HyperAgent::new(
@@ -62,20 +55,21 @@ fn share_of_right_choices(scheduler: Scheduler, settings: HyperSettings, seed: u
         situations.networks.shapes(),
         Plan::of_updates(updates),
         seed,
-    );
+    )
+    .unwrap();
     let mut right = 0;
     for update in 0..updates {
         let situation = situations.enter();
         let progress = update as f64 / (updates - 1) as f64;
-        let context = TrainingContext {
+        let moment = Moment {
             update,
             progress,
-            parameters: &situations.networks,
-            remote: None,
+            weights: situations.networks.values(),
+            gradients: situations.networks.gradients(),
         };
-        let chosen = agent.choose(&context)[0] as usize;
+        let chosen = agent.choose(&moment)[0] as usize;
         let noise = 0.2 * situations.rng.standard_normal() as f32;
-        agent.reward(&earned(if chosen == situation { 1.0 } else { 0.0 } + noise));
+        agent.reward(if chosen == situation { 1.0 } else { 0.0 } + noise);
         if update >= updates * 9 / 10 {
             right += usize::from(chosen == situation);
         }
@@ -98,9 +92,9 @@ fn epgt_finds_the_action_that_suits_the_situation_and_random_and_bandit_cannot()
         ..every_update()
     };
     for seed in 0..3 {
-        let epgt = share_of_right_choices(Scheduler::Epgt, random_key.clone(), seed);
-        let random = share_of_right_choices(Scheduler::Random, every_update(), seed);
-        let bandit = share_of_right_choices(Scheduler::Bandit, every_update(), seed);
+        let epgt = share_of_right_choices(&Epgt, random_key.clone(), seed);
+        let random = share_of_right_choices(&Random, every_update(), seed);
+        let bandit = share_of_right_choices(&EpsilonBandit, every_update(), seed);
         assert!(epgt > 0.85, "epgt {epgt}");
         assert!(random < 0.5, "random {random}");
         assert!(bandit < 0.5, "bandit {bandit}");
@@ -109,13 +103,13 @@ fn epgt_finds_the_action_that_suits_the_situation_and_random_and_bandit_cannot()
 
 #[test]
 fn epgt_with_the_trained_encoder_finds_it_too() {
-    let epgt = share_of_right_choices(Scheduler::Epgt, every_update(), 0);
+    let epgt = share_of_right_choices(&Epgt, every_update(), 0);
     assert!(epgt > 0.8, "{epgt}");
 }
 
 #[test]
 fn dqn_finds_it_too_given_enough_updates() {
-    let dqn = share_of_right_choices(Scheduler::Dqn, every_update(), 0);
+    let dqn = share_of_right_choices(&DeepQ, every_update(), 0);
     assert!(dqn > 0.6, "{dqn}");
 }
 
@@ -125,7 +119,7 @@ fn the_clock_cannot_tell_situations_apart() {
         encoder: EncoderKind::Clock,
         ..every_update()
     };
-    let share = share_of_right_choices(Scheduler::Epgt, clock, 0);
+    let share = share_of_right_choices(&Epgt, clock, 0);
     assert!(share < 0.5, "{share}");
 }
 
@@ -139,25 +133,18 @@ fn factored_values_find_the_best_value_of_each_hyperparameter() {
         ..every_update()
     };
     let networks = Situations::new(1).networks;
-    let mut agent = HyperAgent::new(
-        Scheduler::Epgt,
-        settings,
-        space,
-        networks.shapes(),
-        Plan::of_updates(2000),
-        1,
-    );
+    let mut agent = HyperAgent::new(&Epgt, settings, space, networks.shapes(), Plan::of_updates(2000), 1).unwrap();
     let mut noise = Pcg64::from_seed(2);
     for update in 0..2000 {
-        let context = TrainingContext {
+        let moment = Moment {
             update,
             progress: update as f64 / 1999.0,
-            parameters: &networks,
-            remote: None,
+            weights: networks.values(),
+            gradients: networks.gradients(),
         };
-        let values = agent.choose(&context).to_vec();
+        let values = agent.choose(&moment).to_vec();
         let distance: f64 = values.iter().zip([3.0, 0.0, 2.0]).map(|(a, b)| (a - b).abs()).sum();
-        agent.reward(&earned((-distance + 0.3 * noise.standard_normal()) as f32));
+        agent.reward((-distance + 0.3 * noise.standard_normal()) as f32);
     }
     assert_eq!(agent.values(), [3.0, 0.0, 2.0]);
     assert!(agent.insight().f_statistic.unwrap() > 10.0);
@@ -166,7 +153,7 @@ fn factored_values_find_the_best_value_of_each_hyperparameter() {
 }
 
 /// Plays a run and returns each update's value and all decisions.
-fn play(settings: HyperSettings, scheduler: Scheduler, updates: u64) -> (Vec<f64>, Vec<Decision>) {
+fn play(settings: HyperSettings, scheduler: &dyn Scheduler, updates: u64) -> (Vec<f64>, Vec<Decision>) {
     let mut situations = Situations::new(2);
     let mut agent = HyperAgent::new(
         scheduler,
@@ -175,20 +162,21 @@ fn play(settings: HyperSettings, scheduler: Scheduler, updates: u64) -> (Vec<f64
         situations.networks.shapes(),
         Plan::of_updates(updates),
         3,
-    );
-    agent.reward(&earned(0.0));
+    )
+    .unwrap();
+    agent.reward(0.0);
     let (mut values, mut decisions) = (Vec::new(), Vec::new());
     for update in 0..updates {
         situations.enter();
         let progress = update as f64 / (updates - 1) as f64;
-        let context = TrainingContext {
+        let moment = Moment {
             update,
             progress,
-            parameters: &situations.networks,
-            remote: None,
+            weights: situations.networks.values(),
+            gradients: situations.networks.gradients(),
         };
-        values.push(agent.choose(&context)[0]);
-        agent.reward(&earned(update as f32));
+        values.push(agent.choose(&moment)[0]);
+        agent.reward(update as f32);
         decisions.extend(agent.take_decisions());
     }
     (values, decisions)
@@ -201,7 +189,7 @@ fn a_hyper_action_is_held_for_as_many_updates_as_asked() {
         moves: Moves::Uniform,
         ..HyperSettings::default()
     };
-    let (values, decisions) = play(settings, Scheduler::Random, 400);
+    let (values, decisions) = play(settings, &Random, 400);
     assert!(values.chunks(20).all(|held| held.iter().all(|value| *value == held[0])));
     assert_eq!(decisions.len(), 20);
     assert_eq!(decisions[1].update, 20);
@@ -216,14 +204,14 @@ fn a_hyper_action_can_be_held_for_a_whole_phase() {
         update_phase: 8,
         ..HyperSettings::default()
     };
-    let (values, decisions) = play(settings, Scheduler::Random, 80);
+    let (values, decisions) = play(settings, &Random, 80);
     assert!(values.chunks(8).all(|held| held.iter().all(|value| *value == held[0])));
     assert_eq!(decisions.len(), 10);
 }
 
 #[test]
 fn the_return_after_an_update_phase_is_credited_to_every_decision_in_it() {
-    let (_, decisions) = play(HyperSettings::paper(), Scheduler::Epgt, 100);
+    let (_, decisions) = play(HyperSettings::paper(), &Epgt, 100);
     assert_eq!(decisions.len(), 100);
     for decision in &decisions {
         // The phase of updates 0..10 is scored by the rollout collected after update 9, whose outcome is 9 here.
@@ -241,7 +229,8 @@ fn local_moves_never_jump() {
         hold: Hold::Updates(1),
         ..HyperSettings::default()
     };
-    for scheduler in [Scheduler::Epgt, Scheduler::Random, Scheduler::Bandit] {
+    let schedulers: [&dyn Scheduler; 3] = [&Epgt, &Random, &EpsilonBandit];
+    for scheduler in schedulers {
         let (values, _) = play(settings.clone(), scheduler, 300);
         assert!(values.windows(2).all(|pair| (pair[0] - pair[1]).abs() <= 1.0));
         assert!(values.iter().any(|value| *value > 2.0), "{scheduler:?} stays at home");
@@ -257,7 +246,7 @@ fn epsilon_falls_to_exactly_zero_at_the_last_update() {
             ..HyperSettings::default()
         },
     ] {
-        let (_, decisions) = play(settings, Scheduler::Epgt, 200);
+        let (_, decisions) = play(settings, &Epgt, 200);
         assert_eq!(decisions[0].epsilon, 1.0);
         assert_eq!(decisions[0].choice, Choice::Random);
         assert!(decisions.windows(2).all(|pair| pair[0].epsilon >= pair[1].epsilon));
@@ -273,22 +262,14 @@ fn fixed_keeps_the_value_it_was_given() {
             fixed_at,
             ..HyperSettings::default()
         };
-        let (values, _) = play(settings, Scheduler::Fixed, 200);
+        let (values, _) = play(settings, &Fixed, 200);
         assert!(values.iter().all(|value| *value == expected));
     }
 }
 
-fn any_settings() -> impl Strategy<Value = (Scheduler, HyperSettings)> {
-    use epgt_hyper::*;
+fn any_settings() -> impl Strategy<Value = (Arc<dyn Scheduler>, HyperSettings)> {
     (
-        prop::sample::select(vec![
-            Scheduler::Epgt,
-            Scheduler::Random,
-            Scheduler::Bandit,
-            Scheduler::Dqn,
-            Scheduler::Lrrl,
-            Scheduler::Ultho,
-        ]),
+        prop::sample::select(schedulers().to_vec()),
         prop::sample::select(vec![EncoderKind::Vae, EncoderKind::Random, EncoderKind::Clock]),
         prop::sample::select(vec![Hold::Updates(1), Hold::Updates(7), Hold::Phase]),
         prop::sample::select(vec![Transform::Raw, Transform::Improvement, Transform::Detrended]),
@@ -324,22 +305,22 @@ proptest! {
         let updates = 60;
         let mut situations = Situations::new(2);
         let make = |situations: &Situations| {
-            HyperAgent::new(scheduler, settings.clone(), space(5), situations.networks.shapes(), Plan::of_updates(updates), 9)
+            HyperAgent::new(&*scheduler, settings.clone(), space(5), situations.networks.shapes(), Plan::of_updates(updates), 9).unwrap()
         };
         let (mut agent, mut twin) = (make(&situations), make(&situations));
         for update in 0..updates {
             if update == cut {
                 // The twin is born again from what a checkpoint of the first holds.
                 twin = make(&situations);
-                twin.restore(agent.save()).unwrap();
+                twin.restore(agent.save(), Reading::Weighted).unwrap();
             }
             let situation = situations.enter();
-            let context = TrainingContext { update, progress: update as f64 / 59.0, parameters: &situations.networks, remote: None };
-            let values = agent.choose(&context).to_vec();
-            prop_assert_eq!(&values, twin.choose(&context));
-            let outcome = earned((values[0] as f32 - situation as f32).abs());
-            agent.reward(&outcome);
-            twin.reward(&outcome);
+            let moment = Moment { update, progress: update as f64 / 59.0, weights: situations.networks.values(), gradients: situations.networks.gradients() };
+            let values = agent.choose(&moment).to_vec();
+            prop_assert_eq!(&values, twin.choose(&moment));
+            let outcome = (values[0] as f32 - situation as f32).abs();
+            agent.reward(outcome);
+            twin.reward(outcome);
             let ours: Vec<String> = agent.take_decisions().map(|d| format!("{d:?}")).collect();
             let theirs: Vec<String> = twin.take_decisions().map(|d| format!("{d:?}")).collect();
             prop_assert_eq!(ours, theirs);
@@ -360,21 +341,20 @@ fn what_can_only_change_with_a_rollout_is_decided_once_per_rollout() {
         hold: Hold::Updates(1),
         ..Default::default()
     };
-    let mut agent = HyperAgent::new(Scheduler::Random, settings, space(9), networks.shapes(), plan, 3);
+    let mut agent = HyperAgent::new(&Random, settings, space(9), networks.shapes(), plan, 3).unwrap();
     let mut update = 0;
     for rollout in 0..10 {
-        agent.reward(&earned(rollout as f32));
+        agent.reward(rollout as f32);
         let mut values = Vec::new();
         for _ in 0..6 {
             let progress = update as f64 / 59.0;
-            let parameters = &networks;
             values.push(
                 agent
-                    .choose(&TrainingContext {
+                    .choose(&Moment {
                         update,
                         progress,
-                        parameters,
-                        remote: None,
+                        weights: networks.values(),
+                        gradients: networks.gradients(),
                     })
                     .to_vec(),
             );

@@ -23,7 +23,6 @@
 //! outputs mean.
 
 mod block;
-mod there;
 
 use std::fmt;
 
@@ -33,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use crate::eigen::Eigen;
 use crate::kernel::{Matrix, Pixel, dot, gemm};
 use crate::linear::grow;
-use crate::{Cnn, Conv, Linear, Parameters, TensorId};
+use crate::{Cnn, Conv, FactorPart, KfacPart, Linear, Parameters, RemoteKfac, TensorId};
 
 use block::{Block, Factor};
 
@@ -306,6 +305,54 @@ impl Kfac {
         self.apply(params);
         self.age = self.age.map(|age| age + 1);
         Ok(step)
+    }
+
+    /// [`observe`](Self::observe) for networks on another processor, whose layers are those that were added: runs the
+    /// backward pass of the gradients of *sampled* outputs there, and lets the factors follow it.
+    pub fn observe_remote(&mut self, remote: &mut dyn RemoteKfac, heads: &[&[f32]], rest: &[f32]) {
+        let mut new = 1.0;
+        for block in &mut self.blocks {
+            new = block.begin(self.decay);
+        }
+        remote.backward_observed(heads, rest, new);
+    }
+
+    /// [`step`](Self::step) for networks on another processor.
+    pub fn step_remote(&mut self, remote: &mut dyn RemoteKfac) -> Result<KfacStep, KfacError> {
+        if self.age.is_none_or(|age| age >= self.inverse_interval) {
+            if !remote.decompose() {
+                return Err(KfacError::Factors(self.blocks[0].weight));
+            }
+            self.age = Some(0);
+        }
+        let of_rest = self.known.first().map_or(1.0, |known| known.fisher);
+        let slope = remote.precondition(self.damping, of_rest);
+        let step = self.within_region(slope)?;
+        remote.advance(self.momentum, (1.0 - self.momentum) * step.scale);
+        self.age = self.age.map(|age| age + 1);
+        Ok(step)
+    }
+
+    /// Reads the matrices from the other processor.
+    pub fn fetch(&mut self, remote: &dyn RemoteKfac) {
+        self.for_each_part(|part, numbers| remote.read_part(part, numbers));
+    }
+
+    /// Writes the matrices to the other processor.
+    pub fn send(&mut self, remote: &mut dyn RemoteKfac) {
+        self.for_each_part(|part, numbers| remote.write_part(part, numbers));
+    }
+
+    fn for_each_part(&mut self, mut visit: impl FnMut(KfacPart, &mut [f32])) {
+        visit(KfacPart::Velocity, &mut self.velocity);
+        let parts = [FactorPart::Moment, FactorPart::Values, FactorPart::Vectors];
+        for (layer, block) in self.blocks.iter_mut().enumerate() {
+            for (of_inputs, factor) in [(true, &mut block.input), (false, &mut block.output)] {
+                for (part, numbers) in parts.into_iter().zip(factor.parts_mut()) {
+                    visit(KfacPart::Factor { layer, of_inputs, part }, numbers);
+                }
+            }
+        }
     }
 
     /// The step that the trust region allows, given V.U.

@@ -46,4 +46,7 @@ pub use linear::{Activation, Linear};
 pub use mlp::Mlp;
 pub use optim::{Adam, RmsProp, Sgd, clip_gradient_norm};
 pub use params::{Parameters, Tensor, TensorId, TensorShape};
-pub use remote::{AdamStep, CurvaturePart, Kept, Optimiser, Projections, Remote, RmsPropStep, TanhLayer};
+pub use remote::{
+    AdamStep, Buffer, FactorPart, KfacPart, Optimiser, Projections, Remote, RemoteKfac, RemoteOptimiser, RemoteState,
+    RmsPropStep, TanhLayer,
+};

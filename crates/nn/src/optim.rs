@@ -6,7 +6,7 @@
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
-use crate::{AdamStep, Optimiser, Remote, RmsPropStep, dot};
+use crate::{AdamStep, Optimiser, RemoteOptimiser, RmsPropStep, dot};
 
 /// Stochastic gradient descent: m = momentum m + g, w = w - lr m.
 ///
@@ -210,7 +210,7 @@ impl Optimiser for Adam {
         self.step(values, gradients, learning_rate);
     }
 
-    fn step_there(&mut self, remote: &mut dyn Remote, learning_rate: f32) {
+    fn step_remote(&mut self, remote: &mut dyn RemoteOptimiser, learning_rate: f32) {
         let step = self.next_step(learning_rate);
         remote.adam(step);
     }
@@ -225,7 +225,7 @@ impl Optimiser for RmsProp {
         self.step(values, gradients, learning_rate);
     }
 
-    fn step_there(&mut self, remote: &mut dyn Remote, learning_rate: f32) {
+    fn step_remote(&mut self, remote: &mut dyn RemoteOptimiser, learning_rate: f32) {
         remote.rms_prop(RmsPropStep {
             decay: self.decay,
             epsilon: self.epsilon,

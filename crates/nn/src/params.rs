@@ -21,6 +21,28 @@ pub struct TensorShape {
 }
 
 impl TensorShape {
+    /// Shapes of tensors that lie one after another, each given by its name, rows and columns.
+    ///
+    /// ```
+    /// let shapes = epgt_nn::TensorShape::in_a_row([("weight", 4, 3), ("bias", 1, 4)]);
+    /// assert_eq!(shapes[1].offset, 12);
+    /// ```
+    pub fn in_a_row<'a>(tensors: impl IntoIterator<Item = (&'a str, usize, usize)>) -> Vec<Self> {
+        let mut offset = 0;
+        let place = |(name, rows, cols): (&str, usize, usize)| {
+            let name = name.to_string();
+            let shape = Self {
+                name,
+                rows,
+                cols,
+                offset,
+            };
+            offset += rows * cols;
+            shape
+        };
+        tensors.into_iter().map(place).collect()
+    }
+
     fn range(&self) -> std::ops::Range<usize> {
         self.offset..self.offset + self.rows * self.cols
     }

@@ -1,42 +1,46 @@
 //! The networks of an agent on another processor, such as a GPU.
 //!
-//! Weights, the last gradients and the optimiser's state stay there. What crosses over is little: images on their way in, outputs and
-//! their gradients, the features of the hyper-state; and everything, when a checkpoint is made.
+//! Weights, gradients and the optimiser's state stay on that processor. Images go to it; outputs, norms and the
+//! features of the hyper-state come back. Only a checkpoint reads everything.
+//!
+//! [`Remote`] is the networks. It hands out three parts: [`RemoteOptimiser`], and, where the processor has them,
+//! [`RemoteKfac`] and [`RemoteState`].
 
 use std::fmt::Debug;
 
-/// Something that is kept on the other processor; where nothing else is said, one number for every weight.
+/// A buffer on the other processor that holds one number for every weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub enum Buffer {
     /// The weights.
     Weights,
     /// The gradient of the last backward pass, as it was clipped.
     Gradient,
-    /// A running mean of the optimiser: Adam's of gradients is 0, and its of squares 1; RMSprop's of squares is 0.
-    Moment(usize),
-    /// The gradient of an update before the last, latest first.
-    Older(usize),
-    /// The last step of K-FAC.
+}
+
+/// A part of K-FAC's state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KfacPart {
+    /// The last step.
     Velocity,
-    /// A part of the curvature of a layer: of its inputs, or else of its outputs.
-    Curvature {
+    /// A part of a Kronecker factor of a layer.
+    Factor {
         /// The layer's number.
         layer: usize,
-        /// Whether it is the inputs'.
+        /// Whether the factor is that of the layer's inputs, or else of its outputs.
         of_inputs: bool,
-        /// Which part.
-        part: CurvaturePart,
+        /// Which part of the factor.
+        part: FactorPart,
     },
 }
 
 /// Parts of a Kronecker factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CurvaturePart {
+pub enum FactorPart {
     /// The running second moment.
     Moment,
-    /// Its eigenvalues at the last decomposition.
+    /// The moment's eigenvalues at the last decomposition.
     Values,
-    /// Its eigenvectors then, one after another.
+    /// The moment's eigenvectors at the last decomposition, one after another.
     Vectors,
 }
 
@@ -66,8 +70,8 @@ pub struct RmsPropStep {
     pub learning_rate: f32,
 }
 
-/// Projections of rows to a few numbers: of every source (weights, last gradient, older ones) and every tensor a matrix of
-/// `[dim, columns]`, one after another.
+/// Projections of rows to a few numbers: one matrix of `[dim, columns]` for every tensor of every source (weights, last
+/// gradient, older gradients).
 #[derive(Clone, Copy, Debug)]
 pub struct Projections<'a> {
     /// Rows and columns of every tensor.
@@ -91,100 +95,146 @@ pub struct TanhLayer<'a> {
 
 /// An agent's networks on another processor.
 ///
-/// Whatever fails there is told once, by [`Remote::fault`], and nothing more is done afterwards: outputs are then zeros. So nobody
-/// between the trainer and the processor has to carry its errors.
+/// A failure on the processor is reported by [`Remote::fault`], not by the call that failed. After a failure the
+/// processor does nothing, and outputs are zeros. The trainer asks for the fault once per step; code between the two
+/// carries no errors.
 pub trait Remote: Send + Debug {
-    /// What the processor calls itself.
+    /// The name of the processor.
     fn name(&self) -> String;
 
-    /// What went wrong there first.
+    /// The first failure.
     fn fault(&self) -> Option<String>;
 
     /// Runs the networks on byte images.
-    fn look(&mut self, images: &[u8], batch: usize);
+    fn forward(&mut self, images: &[u8], batch: usize);
 
-    /// Keeps the images of the last [`look`](Self::look), from row `first` on, until others take their place.
+    /// Keeps the images of the last [`forward`](Self::forward) as rows `first`, `first + 1`, ... until they are
+    /// overwritten.
     fn keep(&mut self, first: usize);
 
-    /// Runs the networks on rows that are kept.
-    fn look_again(&mut self, rows: &[u32]);
+    /// Runs the networks on kept rows.
+    fn forward_cached(&mut self, rows: &[u32]);
 
     /// Reads the outputs of a head for the last batch.
-    fn outputs(&self, head: usize, out: &mut [f32]);
+    fn read_outputs(&self, head: usize, out: &mut [f32]);
 
-    /// Overwrites the gradients, given those of every head's outputs, and those of the weights that no layer has.
+    /// Overwrites the gradient, given the gradients of every head's outputs, and `rest`, the gradient of the weights
+    /// that belong to no layer.
     fn backward(&mut self, heads: &[&[f32]], rest: &[f32]);
 
-    /// Scales the gradient to a norm of at most `max_norm`, as [`clip_gradient_norm`](crate::clip_gradient_norm); returns the norm
-    /// before.
+    /// Scales the gradient to a norm of at most `max_norm`, as [`clip_gradient_norm`](crate::clip_gradient_norm);
+    /// returns the norm before.
     fn clip(&mut self, max_norm: f32) -> f32;
 
-    /// A step of Adam.
+    /// Reads a buffer.
+    fn read(&self, buffer: Buffer, out: &mut [f32]);
+
+    /// Overwrites a buffer.
+    fn write(&mut self, buffer: Buffer, values: &[f32]);
+
+    /// The steps of optimisers.
+    fn optimiser(&mut self) -> &mut dyn RemoteOptimiser;
+
+    /// K-FAC, if the processor has it. The first call may allocate its buffers.
+    fn kfac(&mut self) -> Option<&mut dyn RemoteKfac> {
+        None
+    }
+
+    /// The hyper-state, if the processor can compute it.
+    fn state(&self) -> Option<&dyn RemoteState> {
+        None
+    }
+
+    /// The hyper-state, to set it up.
+    fn state_mut(&mut self) -> Option<&mut dyn RemoteState> {
+        None
+    }
+}
+
+/// Steps of optimisers, made where the networks are. `moment` is the number of a running mean, which has one number for
+/// every weight: Adam's mean of gradients is 0 and its mean of squares 1; RMSprop's mean of squares is 0.
+pub trait RemoteOptimiser {
+    /// Makes a step of Adam.
     fn adam(&mut self, step: AdamStep);
 
-    /// A step of RMSprop.
+    /// Makes a step of RMSprop.
     fn rms_prop(&mut self, step: RmsPropStep);
 
-    /// [`backward`](Self::backward), and K-FAC's moments become `1 - new` of themselves and `new` of what this pass shows.
+    /// Reads a running mean.
+    fn read_moment(&self, moment: usize, out: &mut [f32]);
+
+    /// Overwrites a running mean.
+    fn write_moment(&mut self, moment: usize, values: &[f32]);
+}
+
+/// K-FAC's matrices, kept where the networks are.
+pub trait RemoteKfac {
+    /// [`Remote::backward`], which also moves the second moments: they become `1 - new` of themselves and `new` of this
+    /// pass's.
     fn backward_observed(&mut self, heads: &[&[f32]], rest: &[f32], new: f32);
 
-    /// Decomposes K-FAC's moments; says whether that was possible.
+    /// Decomposes the second moments; returns whether that was possible.
     fn decompose(&mut self) -> bool;
 
-    /// Makes the natural gradient, where the weights that no layer has have the Fisher `of_rest`; returns its product with the
-    /// gradient.
+    /// Computes the natural gradient, and returns its product with the gradient. The weights that belong to no layer
+    /// have the Fisher
+    /// `of_rest`.
     fn precondition(&mut self, damping: f32, of_rest: f32) -> f32;
 
-    /// K-FAC's last step becomes `momentum` of itself and `share` of the natural gradient, and the weights go along it.
+    /// Makes a step: the velocity becomes `momentum` of itself and `share` of the natural gradient, and is subtracted
+    /// from the weights.
     fn advance(&mut self, momentum: f32, share: f32);
 
-    /// Sets the projections, and how many gradients are kept.
-    fn set_projections(&mut self, projections: Projections<'_>);
+    /// Reads a part of the state.
+    fn read_part(&self, part: KfacPart, out: &mut [f32]);
+
+    /// Overwrites a part of the state.
+    fn write_part(&mut self, part: KfacPart, values: &[f32]);
+}
+
+/// The hyper-state, computed where weights and gradients are: only features and keys come back.
+pub trait RemoteState: Debug {
+    /// Sets the projections, the encoder's layers, and the gradients before the last, latest first.
+    fn set(&mut self, projections: Projections<'_>, encoder: &[TanhLayer<'_>], older: &[Vec<f32>]);
 
     /// Writes every tensor's rows times their matrices.
     fn project(&self, features: &mut [f32]);
 
-    /// Sets the encoder, layer after layer.
-    fn set_encoder(&mut self, layers: &[TanhLayer<'_>]);
-
-    /// The encoder's outputs for (standardised) features; `out` may ask for the first few.
+    /// Writes the encoder's first outputs for (standardised) features.
     fn encode(&self, features: &[f32], out: &mut [f32]);
 
-    /// The last gradient becomes the one before.
+    /// Makes the last gradient the first of the older ones.
     fn age(&self);
 
-    /// Norms of the weights and of the last gradient.
+    /// The norms of the weights and of the last gradient.
     fn norms(&self) -> (f32, f32);
 
-    /// Reads what is kept.
-    fn read(&self, what: Kept, out: &mut [f32]);
-
-    /// Overwrites what is kept.
-    fn write(&mut self, what: Kept, values: &[f32]);
+    /// Reads an older gradient; the latest has the number 0.
+    fn read_older(&self, number: usize, out: &mut [f32]);
 }
 
-/// An optimiser that can also step where the networks are.
+/// An optimiser that can also step on another processor.
 pub trait Optimiser {
-    /// One step against the gradients.
+    /// Makes one step against the gradients.
     fn step(&mut self, values: &mut [f32], gradients: &[f32], learning_rate: f32);
 
-    /// One step where the networks are.
-    fn step_there(&mut self, remote: &mut dyn Remote, learning_rate: f32);
+    /// Makes one step where the networks are.
+    fn step_remote(&mut self, remote: &mut dyn RemoteOptimiser, learning_rate: f32);
 
-    /// Its running means, in the order of [`Kept::Moment`].
+    /// The running means, in the order of [`RemoteOptimiser`].
     fn moments_mut(&mut self) -> Vec<&mut [f32]>;
 
-    /// Takes its running means over from where the networks are.
-    fn fetch(&mut self, remote: &dyn Remote) {
+    /// Reads the running means from the other processor.
+    fn fetch(&mut self, remote: &dyn RemoteOptimiser) {
         for (i, moment) in self.moments_mut().into_iter().enumerate() {
-            remote.read(Kept::Moment(i), moment);
+            remote.read_moment(i, moment);
         }
     }
 
-    /// Gives its running means to where the networks are.
-    fn send(&mut self, remote: &mut dyn Remote) {
+    /// Writes the running means to the other processor.
+    fn send(&mut self, remote: &mut dyn RemoteOptimiser) {
         for (i, moment) in self.moments_mut().into_iter().enumerate() {
-            remote.write(Kept::Moment(i), moment);
+            remote.write_moment(i, moment);
         }
     }
 }

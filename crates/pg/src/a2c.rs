@@ -16,13 +16,16 @@
 //! the way into the environment; time limits are bootstrapped through. A gradient that is not finite never reaches the
 //! parameters.
 
-use epgt_nn::RmsProp;
+use std::borrow::Cow;
 
-use crate::hyperparameter::{
-    ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable, VF_COEF, schedulable,
-};
+use epgt_nn::{Optimiser, Remote, RmsProp};
+
+use crate::hyperparameter::{ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable, VF_COEF};
 use crate::update::{self, Workspace, finite};
-use crate::{ActorCritic, Hyperparameter, NotFinite, Rollout, Rule, Schedule, UpdateStats, losses};
+use crate::{
+    ActorCritic, Hyperparameter, Method, MethodSettings, NotFinite, PgError, Phase, Rollout, Rule, SavedMethod,
+    Schedule, UpdateStats, losses,
+};
 
 epgt_settings::settings! {
     /// Settings of A2C, in Stable-Baselines3's words.
@@ -63,7 +66,7 @@ epgt_settings::settings! {
     }
 }
 
-schedulable!(A2cSettings {
+crate::schedulable!(A2cSettings {
     learning_rate: LEARNING_RATE,
     gamma: GAMMA,
     gae_lambda: GAE_LAMBDA,
@@ -82,26 +85,46 @@ schedulable!(A2cSettings {
     },
 });
 
-impl A2cSettings {
-    /// Refuses what A2C cannot work with, in one sentence.
-    ///
-    /// ```
-    /// use epgt_pg::A2cSettings;
-    /// let settings = A2cSettings { gamma: 1.1, ..Default::default() };
-    /// assert_eq!(
-    ///     settings.validate().unwrap_err(),
-    ///     "gamma = 1.1 cannot be used: a number from 0 to 1 is wanted"
-    /// );
-    /// ```
-    pub fn validate(&self) -> Result<(), String> {
+impl MethodSettings for A2cSettings {
+    fn name(&self) -> &'static str {
+        "a2c"
+    }
+
+    fn help(&self) -> &'static str {
+        "Advantage actor-critic: one update per short rollout."
+    }
+
+    fn validate(&self) -> Result<(), PgError> {
         self.validate_hyperparameters()?;
         if !(self.rms_prop_eps.is_finite() && self.rms_prop_eps > 0.0) {
-            return Err(format!(
-                "rms_prop_eps = {} cannot be used: a small positive number is wanted, such as 1e-5",
-                self.rms_prop_eps
-            ));
+            let wants = "a small positive number is wanted, such as 1e-5";
+            return Err(PgError::value("rms_prop_eps", self.rms_prop_eps, wants));
         }
         Ok(())
+    }
+
+    fn n_steps(&self) -> usize {
+        self.n_steps
+    }
+
+    fn gamma(&self) -> f64 {
+        self.gamma
+    }
+
+    fn falling(&self) -> Vec<&'static str> {
+        self.learning_rate_schedule.falling(&["learning_rate"])
+    }
+
+    fn boxed(&self) -> Box<dyn MethodSettings> {
+        Box::new(*self)
+    }
+
+    fn method(&self, agent: &ActorCritic, _seed: u64) -> Box<dyn Method> {
+        Box::new(A2c::new(*self, agent))
+    }
+
+    fn a2c(&self) -> Option<&A2cSettings> {
+        Some(self)
     }
 }
 
@@ -119,10 +142,11 @@ pub struct A2c {
     /// What changes the settings from inside of the update, if anything does.
     pub rule: Option<Rule>,
     work: Workspace,
+    stats: UpdateStats,
 }
 
 impl A2c {
-    /// A2C for one agent. The settings must be valid ([`A2cSettings::validate`]).
+    /// A2C for one agent. The settings must be valid ([`MethodSettings::validate`]).
     pub fn new(settings: A2cSettings, agent: &ActorCritic) -> Self {
         let optimiser = RmsProp::new(
             agent.params.len(),
@@ -135,6 +159,7 @@ impl A2c {
             optimiser,
             rule: None,
             work: Workspace::default(),
+            stats: UpdateStats::default(),
         }
     }
 
@@ -164,6 +189,79 @@ impl A2c {
         }
         agent.descend(&mut self.optimiser, learning_rate as f32);
         Ok(stats)
+    }
+}
+
+impl Method for A2c {
+    fn schedulable(&self) -> &dyn Schedulable {
+        &self.settings
+    }
+
+    fn schedulable_mut(&mut self) -> &mut dyn Schedulable {
+        &mut self.settings
+    }
+
+    fn n_steps(&self) -> usize {
+        self.settings.n_steps
+    }
+
+    fn learning_rate(&self) -> f64 {
+        A2c::learning_rate(self)
+    }
+
+    fn set_remaining(&mut self, remaining: f64) {
+        self.remaining = remaining;
+    }
+
+    fn step(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<Phase, NotFinite> {
+        self.stats = self.update(agent, rollout)?;
+        Ok(Phase::Over)
+    }
+
+    fn stats(&self) -> UpdateStats {
+        self.stats
+    }
+
+    fn follow(&mut self, rule: Rule) -> Result<(), PgError> {
+        self.rule = Some(rule);
+        Ok(())
+    }
+
+    fn rule(&self) -> Option<&Rule> {
+        self.rule.as_ref()
+    }
+
+    fn save(&self) -> SavedMethod<'_> {
+        SavedMethod::A2c(Cow::Borrowed(&self.optimiser), self.rule.as_ref().map(Rule::save))
+    }
+
+    fn restore(&mut self, saved: SavedMethod<'_>) -> Result<(), PgError> {
+        let SavedMethod::A2c(optimiser, saved) = saved else {
+            return Err(PgError::OtherMethod);
+        };
+        self.optimiser = optimiser.into_owned();
+        match (&mut self.rule, saved) {
+            (Some(rule), Some(saved)) => rule.restore(saved),
+            (None, None) => Ok(()),
+            _ => Err(PgError::OtherScheduler),
+        }
+    }
+
+    fn adopt(&mut self, other: SavedMethod<'_>) -> Result<(), PgError> {
+        let SavedMethod::A2c(optimiser, _) = other else {
+            return Err(PgError::OtherMethod);
+        };
+        self.optimiser.clone_from(&optimiser);
+        Ok(())
+    }
+
+    fn fetch(&mut self, remote: &mut dyn Remote) {
+        self.optimiser.fetch(remote.optimiser());
+    }
+
+    fn send(&mut self, remote: &mut dyn Remote) -> Result<(), PgError> {
+        self.optimiser.send(remote.optimiser());
+        Ok(())
     }
 }
 

@@ -25,15 +25,20 @@
 //! CartPole and Pendulum, where 1e-5 was allowed, the value's was 3 to 4 times that at the first step and mostly 4 to 25
 //! times later.
 
-use epgt_nn::{Kfac, KfacError};
+use std::borrow::Cow;
+
+use epgt_nn::{Kfac, KfacError, Remote};
 use epgt_rng::Pcg64;
 
 use crate::a2c::{self, Loss};
 use crate::hyperparameter::{
-    ENT_COEF, GAE_LAMBDA, GAMMA, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable, VF_COEF, schedulable,
+    ENT_COEF, GAE_LAMBDA, GAMMA, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable, VF_COEF,
 };
 use crate::update::{self, Workspace};
-use crate::{ActorCritic, Hyperparameter, NotFinite, Rollout, Schedule, UpdateStats};
+use crate::{
+    ActorCritic, Hyperparameter, Method, MethodSettings, NetworkSize, NotFinite, PgError, Phase, Rollout, SavedMethod,
+    Schedule, UpdateStats,
+};
 
 /// Fisher of each log standard deviation of a diagonal Gaussian: the variance of z^2 - 1 for a standard normal z.
 const LOG_STD_FISHER: f32 = 2.0;
@@ -81,7 +86,7 @@ epgt_settings::settings! {
     }
 }
 
-schedulable!(AcktrSettings {
+crate::schedulable!(AcktrSettings {
     learning_rate: Hyperparameter {
         symbol: "\\eta",
         meaning: "Largest step along the natural gradient; a schedule multiplies it.",
@@ -141,16 +146,38 @@ schedulable!(AcktrSettings {
     },
 });
 
-impl AcktrSettings {
-    /// Refuses what ACKTR cannot work with, in one sentence.
-    ///
-    /// ```
-    /// use epgt_pg::AcktrSettings;
-    /// let settings = AcktrSettings { damping: 0.0, ..Default::default() };
-    /// assert!(settings.validate().unwrap_err().starts_with("damping = 0 cannot be used"));
-    /// ```
-    pub fn validate(&self) -> Result<(), String> {
-        self.validate_hyperparameters()
+impl MethodSettings for AcktrSettings {
+    fn name(&self) -> &'static str {
+        "acktr"
+    }
+
+    fn help(&self) -> &'static str {
+        "Actor-critic with Kronecker-factored trust region: one natural-gradient step per rollout."
+    }
+
+    fn n_steps(&self) -> usize {
+        self.n_steps
+    }
+
+    fn gamma(&self) -> f64 {
+        self.gamma
+    }
+
+    fn falling(&self) -> Vec<&'static str> {
+        self.learning_rate_schedule.falling(&["learning_rate"])
+    }
+
+    /// A running mean, the eigenvectors, and what a decomposition works with in double precision.
+    fn footprint(&self, size: &NetworkSize) -> f64 {
+        6.0 * size.factors
+    }
+
+    fn boxed(&self) -> Box<dyn MethodSettings> {
+        Box::new(*self)
+    }
+
+    fn method(&self, agent: &ActorCritic, seed: u64) -> Box<dyn Method> {
+        Box::new(Acktr::new(*self, agent, Pcg64::for_purpose(seed, "fisher", 0)))
     }
 }
 
@@ -162,7 +189,7 @@ impl AcktrSettings {
 /// use epgt_envs::{Normalizer, VecEnv};
 /// use epgt_pg::{Acktr, AcktrSettings, ActorCritic, PolicySettings, Rollout, collect};
 /// use epgt_rng::Pcg64;
-/// let mut envs = VecEnv::new(epgt_envs::find("Pendulum-v1").unwrap(), 4, 0).unwrap();
+/// let mut envs = VecEnv::new(&epgt_envs::find("Pendulum-v1").unwrap(), 4, 0).unwrap();
 /// let (observation, action) = (envs.observation_space().size(), envs.action_space().clone());
 /// let mut rng = Pcg64::for_purpose(0, "policy", 0);
 /// let mut agent = ActorCritic::new(&PolicySettings::default(), observation, &action, &mut rng);
@@ -185,10 +212,11 @@ pub struct Acktr {
     pub rng: Pcg64,
     work: Workspace,
     sampled_actions: Vec<f32>,
+    stats: UpdateStats,
 }
 
 impl Acktr {
-    /// ACKTR for one agent. The settings must be valid ([`AcktrSettings::validate`]).
+    /// ACKTR for one agent. The settings must be valid ([`MethodSettings::validate`]).
     pub fn new(settings: AcktrSettings, agent: &ActorCritic, rng: Pcg64) -> Self {
         let mut kfac = Kfac::new();
         agent.add_to(&mut kfac);
@@ -202,6 +230,7 @@ impl Acktr {
             rng,
             work: Workspace::default(),
             sampled_actions: Vec::new(),
+            stats: UpdateStats::default(),
         }
     }
 
@@ -259,6 +288,72 @@ impl Acktr {
         work.value_gradient.fill_with(|| (scale * rng.standard_normal()) as f32);
         self.kfac.decay = self.settings.stats_decay as f32;
         work.backward_observed(agent, actions, &mut self.kfac)
+    }
+}
+
+impl Method for Acktr {
+    fn schedulable(&self) -> &dyn Schedulable {
+        &self.settings
+    }
+
+    fn schedulable_mut(&mut self) -> &mut dyn Schedulable {
+        &mut self.settings
+    }
+
+    fn n_steps(&self) -> usize {
+        self.settings.n_steps
+    }
+
+    fn learning_rate(&self) -> f64 {
+        Acktr::learning_rate(self)
+    }
+
+    fn set_remaining(&mut self, remaining: f64) {
+        self.remaining = remaining;
+    }
+
+    fn step(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<Phase, NotFinite> {
+        self.stats = self.update(agent, rollout)?;
+        Ok(Phase::Over)
+    }
+
+    fn stats(&self) -> UpdateStats {
+        self.stats
+    }
+
+    fn save(&self) -> SavedMethod<'_> {
+        SavedMethod::Acktr(Cow::Borrowed(&self.kfac), self.rng.clone())
+    }
+
+    fn restore(&mut self, saved: SavedMethod<'_>) -> Result<(), PgError> {
+        let SavedMethod::Acktr(kfac, rng) = saved else {
+            return Err(PgError::OtherMethod);
+        };
+        self.kfac = kfac.into_owned();
+        self.rng = rng;
+        Ok(())
+    }
+
+    fn adopt(&mut self, other: SavedMethod<'_>) -> Result<(), PgError> {
+        let SavedMethod::Acktr(kfac, _) = other else {
+            return Err(PgError::OtherMethod);
+        };
+        self.kfac.clone_from(&kfac);
+        Ok(())
+    }
+
+    fn fetch(&mut self, remote: &mut dyn Remote) {
+        if let Some(part) = remote.kfac() {
+            self.kfac.fetch(part);
+        }
+    }
+
+    fn send(&mut self, remote: &mut dyn Remote) -> Result<(), PgError> {
+        match remote.kfac() {
+            Some(part) => self.kfac.send(part),
+            None => return Err(PgError::NoKfac(remote.name())),
+        }
+        Ok(())
     }
 }
 

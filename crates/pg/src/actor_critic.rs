@@ -5,10 +5,10 @@
 //! [`ActorCritic::backward`] with the gradients of both. Whether the networks share hidden layers, and whether actions are squashed
 //! on their way into the environment, is nobody else's business.
 
-use crate::far::Place;
+use crate::remote::Place;
 use crate::squash::Squash;
 use crate::trunk::{Network, Trunk};
-use crate::{ActionDistribution, PolicySettings};
+use crate::{ActionDistribution, PgError, PolicySettings};
 use epgt_envs::{RowShape, Rows, Space};
 use epgt_nn::{Activation, Cnn, Kfac, Linear, Mlp, Parameters, TensorId};
 use epgt_rng::Pcg64;
@@ -234,7 +234,7 @@ impl ActorCritic {
     pub fn values_of<'a>(&mut self, observations: impl Into<Rows<'a>>, n: usize, values: &mut [f32]) {
         let observations = observations.into();
         match &mut self.place.0 {
-            Some(far) => far.look(observations.bytes(), n),
+            Some(networks) => networks.forward(observations.bytes(), n),
             None => {
                 let features = features(&mut self.trunk, &self.params, observations, n);
                 self.value.forward(&self.params, features, n);
@@ -247,8 +247,8 @@ impl ActorCritic {
     /// [`value_output`](Self::value_output).
     pub fn forward<'a>(&mut self, observations: impl Into<Rows<'a>>, batch: usize) {
         let observations = observations.into();
-        if let Some(far) = &mut self.place.0 {
-            return far.look(observations.bytes(), batch);
+        if let Some(networks) = &mut self.place.0 {
+            return networks.forward(observations.bytes(), batch);
         }
         let features = features(&mut self.trunk, &self.params, observations, batch);
         self.policy.forward(&self.params, features, batch);
@@ -258,7 +258,7 @@ impl ActorCritic {
     /// Runs the policy on a batch, and the value only where that costs nothing; the result is
     /// [`policy_output`](Self::policy_output).
     pub fn forward_policy<'a>(&mut self, observations: impl Into<Rows<'a>>, batch: usize) {
-        if self.is_far() {
+        if self.is_remote() {
             return self.forward(observations, batch);
         }
         let features = features(&mut self.trunk, &self.params, observations.into(), batch);
@@ -267,8 +267,8 @@ impl ActorCritic {
 
     /// Pushes the gradients of the last forward's outputs back; overwrites every gradient in `params`.
     pub fn backward(&mut self, policy_gradient: &[f32], log_std_gradient: &[f32], value_gradient: &[f32]) {
-        if let Some(far) = &mut self.place.0 {
-            return far.backward(policy_gradient, log_std_gradient, value_gradient);
+        if let Some(networks) = &mut self.place.0 {
+            return networks.backward(policy_gradient, log_std_gradient, value_gradient);
         }
         match &mut self.trunk {
             None => {
@@ -286,21 +286,21 @@ impl ActorCritic {
     }
 
     /// Takes over saved parameters, or says why they are not of this network.
-    pub fn restore(&mut self, saved: Parameters) -> Result<(), String> {
+    pub fn restore(&mut self, saved: Parameters) -> Result<(), PgError> {
         for (own, other) in self.params.shapes().iter().zip(saved.shapes()) {
             if own != other {
-                return Err(format!(
+                return Err(PgError::OtherNetworks(format!(
                     "the saved policy has {} of {}x{} where {} of {}x{} is wanted; use the settings it was trained with",
                     other.name, other.rows, other.cols, own.name, own.rows, own.cols
-                ));
+                )));
             }
         }
         if saved.len() != self.params.len() || saved.shapes().len() != self.params.shapes().len() {
-            return Err(format!(
+            return Err(PgError::OtherNetworks(format!(
                 "the saved policy has {} parameters where {} are wanted; use the settings it was trained with",
                 saved.len(),
                 self.params.len()
-            ));
+            )));
         }
         self.params = saved;
         self.send();

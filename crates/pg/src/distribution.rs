@@ -5,6 +5,8 @@
 //! `log_std` row for the whole batch; empty for the categorical). Losses speak of log-probabilities and entropies;
 //! [`ActionDistribution::backward`] carries their gradients on to the outputs.
 
+use std::sync::Arc;
+
 use crate::multi_categorical as multi;
 use epgt_envs::Space;
 use epgt_rng::Pcg64;
@@ -23,7 +25,7 @@ const UNIT_ENTROPY: f32 = LN_SQRT_TWO_PI + 0.5;
 /// assert!((log_probs[0] - 0.5f32.ln()).abs() < 1e-6);
 /// assert!((entropies[0] - 2f32.ln()).abs() < 1e-6);
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionDistribution {
     /// One of `n` actions, by logits; an action is its index.
     Categorical {
@@ -33,7 +35,7 @@ pub enum ActionDistribution {
     /// Several choices at once, each by its own logits; an action is their indices.
     MultiCategorical {
         /// Number of actions of each choice.
-        counts: &'static [usize],
+        counts: Arc<[usize]>,
     },
     /// Independent Gaussians, by means and state-independent log standard deviations.
     DiagonalGaussian {
@@ -53,7 +55,7 @@ impl ActionDistribution {
         match space {
             Space::Discrete(n) => Categorical { n: *n },
             Space::MultiDiscrete(counts) => MultiCategorical {
-                counts: multi::kept(counts),
+                counts: counts[..].into(),
             },
             Space::Box { .. } => DiagonalGaussian { dim: space.size() },
             Space::Image { .. } => panic!("actions are choices or numbers"),
@@ -61,40 +63,47 @@ impl ActionDistribution {
     }
 
     /// Numbers the policy network must put out per row.
-    pub fn outputs(self) -> usize {
-        match self {
+    pub fn outputs(&self) -> usize {
+        match *self {
             Categorical { n } => n,
-            MultiCategorical { counts } => counts.iter().sum(),
+            MultiCategorical { ref counts } => counts.iter().sum(),
             DiagonalGaussian { dim } => dim,
         }
     }
 
     /// Numbers in one action.
-    pub fn action_size(self) -> usize {
-        match self {
+    pub fn action_size(&self) -> usize {
+        match *self {
             Categorical { .. } => 1,
-            MultiCategorical { counts } => counts.len(),
+            MultiCategorical { ref counts } => counts.len(),
             DiagonalGaussian { dim } => dim,
         }
     }
 
     /// Numbers in `log_std`.
-    pub fn log_std_size(self) -> usize {
-        match self {
+    pub fn log_std_size(&self) -> usize {
+        match *self {
             Categorical { .. } | MultiCategorical { .. } => 0,
             DiagonalGaussian { dim } => dim,
         }
     }
 
-    fn check(self, outputs: &[f32], log_std: &[f32], batch: usize) {
+    fn check(&self, outputs: &[f32], log_std: &[f32], batch: usize) {
         assert_eq!(outputs.len(), batch * self.outputs(), "one row of outputs per step");
         assert_eq!(log_std.len(), self.log_std_size(), "one log-std per action number");
     }
 
     /// Draws an action for every row, and writes its log-probability.
-    pub fn sample(self, outputs: &[f32], log_std: &[f32], rng: &mut Pcg64, actions: &mut [f32], log_probs: &mut [f32]) {
+    pub fn sample(
+        &self,
+        outputs: &[f32],
+        log_std: &[f32],
+        rng: &mut Pcg64,
+        actions: &mut [f32],
+        log_probs: &mut [f32],
+    ) {
         self.check(outputs, log_std, log_probs.len());
-        match self {
+        match *self {
             Categorical { n } => {
                 let rows = outputs.chunks_exact(n).zip(actions.iter_mut().zip(log_probs));
                 for (logits, (action, log_prob)) in rows {
@@ -104,7 +113,7 @@ impl ActionDistribution {
                     *log_prob = logits[chosen] - normaliser;
                 }
             }
-            MultiCategorical { counts } => multi::sample(counts, outputs, rng, actions, log_probs),
+            MultiCategorical { ref counts } => multi::sample(counts, outputs, rng, actions, log_probs),
             DiagonalGaussian { dim } => {
                 log_probs.fill(0.0);
                 for (d, &log_std) in log_std.iter().enumerate() {
@@ -120,8 +129,8 @@ impl ActionDistribution {
     }
 
     /// The likeliest action of every row: what a trained policy is judged by.
-    pub fn mode(self, outputs: &[f32], actions: &mut [f32]) {
-        match self {
+    pub fn mode(&self, outputs: &[f32], actions: &mut [f32]) {
+        match *self {
             Categorical { n } => {
                 for (logits, action) in outputs.chunks_exact(n).zip(actions) {
                     let mut best = 0;
@@ -133,14 +142,14 @@ impl ActionDistribution {
                     *action = best as f32;
                 }
             }
-            MultiCategorical { counts } => multi::mode(counts, outputs, actions),
+            MultiCategorical { ref counts } => multi::mode(counts, outputs, actions),
             DiagonalGaussian { .. } => actions.copy_from_slice(outputs),
         }
     }
 
     /// Log-probability of the given actions, and entropy, of every row.
     pub fn evaluate(
-        self,
+        &self,
         outputs: &[f32],
         log_std: &[f32],
         actions: &[f32],
@@ -148,7 +157,7 @@ impl ActionDistribution {
         entropies: &mut [f32],
     ) {
         self.check(outputs, log_std, log_probs.len());
-        match self {
+        match *self {
             Categorical { n } => {
                 let results = log_probs.iter_mut().zip(entropies);
                 let rows = outputs.chunks_exact(n).zip(actions).zip(results);
@@ -158,7 +167,7 @@ impl ActionDistribution {
                     *entropy = row_entropy(logits, normaliser);
                 }
             }
-            MultiCategorical { counts } => multi::evaluate(counts, outputs, actions, log_probs, entropies),
+            MultiCategorical { ref counts } => multi::evaluate(counts, outputs, actions, log_probs, entropies),
             DiagonalGaussian { dim } => {
                 log_probs.fill(0.0);
                 for (d, &log_std) in log_std.iter().enumerate() {
@@ -174,11 +183,11 @@ impl ActionDistribution {
     }
 
     /// Kullback-Leibler divergence KL(old || new) of every row.
-    pub fn kl(self, old: (&[f32], &[f32]), new: (&[f32], &[f32]), divergences: &mut [f32]) {
+    pub fn kl(&self, old: (&[f32], &[f32]), new: (&[f32], &[f32]), divergences: &mut [f32]) {
         let ((old, old_log_std), (new, new_log_std)) = (old, new);
         self.check(old, old_log_std, divergences.len());
         self.check(new, new_log_std, divergences.len());
-        match self {
+        match *self {
             Categorical { n } => {
                 let rows = old.chunks_exact(n).zip(new.chunks_exact(n));
                 for ((old, new), divergence) in rows.zip(divergences) {
@@ -190,7 +199,7 @@ impl ActionDistribution {
                     }
                 }
             }
-            MultiCategorical { counts } => multi::kl(counts, old, new, divergences),
+            MultiCategorical { ref counts } => multi::kl(counts, old, new, divergences),
             DiagonalGaussian { dim } => {
                 divergences.fill(0.0);
                 for (d, (old_log_std, new_log_std)) in old_log_std.iter().zip(new_log_std).enumerate() {
@@ -212,7 +221,7 @@ impl ActionDistribution {
     /// Categorical: `d logp(a) / d logit_j = [j = a] - p_j`, `d H / d logit_j = -p_j (log p_j + H)`.
     /// Gaussian: with `z = (a - mean) / std`, `d logp / d mean = z / std`, `d logp / d log_std = z^2 - 1`, `d H / d log_std = 1`.
     pub fn backward(
-        self,
+        &self,
         (outputs, log_std): (&[f32], &[f32]),
         actions: &[f32],
         log_prob_gradient: &[f32],
@@ -222,7 +231,7 @@ impl ActionDistribution {
     ) {
         self.check(outputs, log_std, log_prob_gradient.len());
         self.check(output_gradient, log_std_gradient, entropy_gradient.len());
-        match self {
+        match *self {
             Categorical { n } => {
                 let weights = log_prob_gradient.iter().zip(entropy_gradient);
                 let rows = outputs.chunks_exact(n).zip(output_gradient.chunks_exact_mut(n));
@@ -236,7 +245,7 @@ impl ActionDistribution {
                     gradient[action as usize] += log_prob;
                 }
             }
-            MultiCategorical { counts } => multi::backward(
+            MultiCategorical { ref counts } => multi::backward(
                 counts,
                 outputs,
                 actions,

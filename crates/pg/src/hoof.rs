@@ -24,7 +24,7 @@ use epgt_rng::Pcg64;
 use crate::a2c::clipped_gradient;
 use crate::rule::Tuned;
 use crate::update::Workspace;
-use crate::{A2cSettings, ActorCritic, NotFinite, Rollout, Schedulable, UpdateStats};
+use crate::{A2cSettings, ActorCritic, NotFinite, PgError, Rollout, Schedulable, UpdateStats};
 
 /// ub stays between these, so that it can always come back.
 const BOUNDS: (f64, f64) = (1e-9, 10.0);
@@ -59,15 +59,19 @@ impl HoofSettings {
     ///
     /// ```
     /// let settings = epgt_pg::HoofSettings { max_kl: -1.0, ..Default::default() };
-    /// assert_eq!(settings.validate().unwrap_err(), "hoof.max_kl = -1 must be a number above 0");
+    /// assert_eq!(settings.validate().unwrap_err().to_string(), "hoof.max_kl = -1 must be a number above 0");
     /// ```
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), PgError> {
         for (name, count) in [
             ("rate_candidates", self.rate_candidates),
             ("loss_candidates", self.loss_candidates),
         ] {
             if !(1..=1_000_000).contains(&count) {
-                return Err(format!("hoof.{name} = {count} must lie between 1 and 1000000"));
+                return Err(PgError::bounds(
+                    format!("hoof.{name}"),
+                    count as f64,
+                    "lie between 1 and 1000000",
+                ));
             }
         }
         for (name, number, most) in [
@@ -76,14 +80,15 @@ impl HoofSettings {
             ("shrink_above", self.shrink_above, 1.0),
         ] {
             if !(number > 0.0 && number <= most) {
-                return Err(format!("hoof.{name} = {number} must lie above 0 and at most {most}"));
+                let must = format!("lie above 0 and at most {most}");
+                return Err(PgError::bounds(format!("hoof.{name}"), number, must));
             }
         }
         if !(self.max_kl > 0.0 && self.max_kl.is_finite()) {
-            return Err(format!("hoof.max_kl = {} must be a number above 0", self.max_kl));
+            return Err(PgError::bounds("hoof.max_kl", self.max_kl, "be a number above 0"));
         }
         if !(1.0..=100.0).contains(&self.grow) {
-            return Err(format!("hoof.grow = {} must lie between 1 and 100", self.grow));
+            return Err(PgError::bounds("hoof.grow", self.grow, "lie between 1 and 100"));
         }
         Ok(())
     }

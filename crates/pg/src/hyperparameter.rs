@@ -1,10 +1,12 @@
 //! Hyperparameters that may change while training goes on: what a hyper-agent can schedule (paper, section "Hyperparameter
 //! Reinforcement Learning" and appendix A.2).
 //!
-//! A method lists the fields of its settings that can be scheduled once, with [`schedulable!`]; afterwards they are read and
+//! A method lists the fields of its settings that can be scheduled once, with [`schedulable!`](crate::schedulable); afterwards they are read and
 //! set by their index in that list, so that the hot path looks up no names. What is common to the methods is described here.
 
 use epgt_settings::number;
+
+use crate::PgError;
 
 /// Networks are computed in single precision: beyond these a number is infinite there, or 0.
 const LARGEST: f64 = 1e38;
@@ -56,7 +58,7 @@ pub struct Hyperparameter {
 
 impl Hyperparameter {
     /// What the entries below are laid upon.
-    pub(crate) const BLANK: Self = Self {
+    pub const BLANK: Self = Self {
         name: "",
         symbol: "",
         meaning: "",
@@ -76,12 +78,12 @@ impl Hyperparameter {
     /// let gamma = settings.hyperparameters()[settings.index("gamma")?];
     /// assert_eq!(gamma.validate(0.9), Ok(()));
     /// assert_eq!(
-    ///     gamma.validate(1.5).unwrap_err(),
+    ///     gamma.validate(1.5).unwrap_err().to_string(),
     ///     "gamma = 1.5 cannot be used: a number from 0 to 1 is wanted"
     /// );
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), epgt_pg::PgError>(())
     /// ```
-    pub fn validate(&self, value: f64) -> Result<(), String> {
+    pub fn validate(&self, value: f64) -> Result<(), PgError> {
         let whole = self.kind != Kind::Whole || value.fract() == 0.0;
         let is_told_from_zero = value == 0.0 || value.abs() >= SMALLEST;
         if (self.low..=self.high).contains(&value) && whole && is_told_from_zero {
@@ -99,7 +101,7 @@ impl Hyperparameter {
             (true, false, false) if value > self.high => format!("a number of at most {high} is wanted"),
             (true, false, false) => format!("a finite number of at least {low} is wanted"),
         };
-        Err(format!("{name} = {} cannot be used: {wants}", number(value)))
+        Err(PgError::value(name, number(value), wants))
     }
 }
 
@@ -112,10 +114,10 @@ impl Hyperparameter {
 /// settings.set(lambda, 0.8);
 /// assert_eq!((settings.get(lambda), settings.gae_lambda), (0.8, 0.8));
 /// assert_eq!(
-///     settings.index("gae_lamda").unwrap_err(),
+///     settings.index("gae_lamda").unwrap_err().to_string(),
 ///     "unknown hyperparameter 'gae_lamda'; did you mean 'gae_lambda'?"
 /// );
-/// # Ok::<(), String>(())
+/// # Ok::<(), epgt_pg::PgError>(())
 /// ```
 pub trait Schedulable {
     /// What can be scheduled; indices are into this list.
@@ -128,25 +130,26 @@ pub trait Schedulable {
     fn set(&mut self, index: usize, value: f64);
 
     /// The index of the hyperparameter called `name`, or one sentence that names the nearest.
-    fn index(&self, name: &str) -> Result<usize, String> {
+    fn index(&self, name: &str) -> Result<usize, PgError> {
         let all = self.hyperparameters();
         all.iter()
             .position(|hyperparameter| hyperparameter.name == name)
             .ok_or_else(|| {
                 let names: Vec<&str> = all.iter().map(|hyperparameter| hyperparameter.name).collect();
-                epgt_settings::unknown("hyperparameter", name, &names)
+                PgError::UnknownHyperparameter(epgt_settings::unknown("hyperparameter", name, &names))
             })
     }
 
     /// Refuses the first hyperparameter whose value the method cannot work with.
-    fn validate_hyperparameters(&self) -> Result<(), String> {
+    fn validate_hyperparameters(&self) -> Result<(), PgError> {
         let mut all = self.hyperparameters().iter().enumerate();
         all.try_for_each(|(index, hyperparameter)| hyperparameter.validate(self.get(index)))
     }
 }
 
 /// A field that holds a number.
-pub(crate) trait Number: Copy {
+#[doc(hidden)]
+pub trait Number: Copy {
     /// The field as a hyper-agent sees it.
     fn number(self) -> f64;
     /// What a hyper-agent chose, as the field holds it.
@@ -174,9 +177,25 @@ impl Number for usize {
 }
 
 /// Lists the fields of a settings struct that can be scheduled, each with its description; the name is the field's.
+///
+/// ```
+/// use epgt_pg::{Hyperparameter, Schedulable, schedulable};
+/// struct Settings {
+///     learning_rate: f64,
+///     n_steps: usize,
+/// }
+/// schedulable!(Settings {
+///     learning_rate: epgt_pg::LEARNING_RATE,
+///     n_steps: Hyperparameter { grid: "5:8:16", ..epgt_pg::N_STEPS },
+/// });
+/// let mut settings = Settings { learning_rate: 7e-4, n_steps: 5 };
+/// settings.set(1, 8.0);
+/// assert_eq!((settings.n_steps, settings.get(0)), (8, 7e-4));
+/// ```
+#[macro_export]
 macro_rules! schedulable {
     ($settings:ty { $($field:ident: $description:expr,)+ }) => {
-        impl $crate::hyperparameter::Schedulable for $settings {
+        impl $crate::Schedulable for $settings {
             fn hyperparameters(&self) -> &'static [$crate::Hyperparameter] {
                 static LIST: &[$crate::Hyperparameter] =
                     &[$($crate::Hyperparameter { name: stringify!($field), ..$description },)+];
@@ -185,23 +204,21 @@ macro_rules! schedulable {
 
             fn get(&self, index: usize) -> f64 {
                 let getters: &[fn(&$settings) -> f64] =
-                    &[$(|settings| $crate::hyperparameter::Number::number(settings.$field),)+];
+                    &[$(|settings| $crate::Number::number(settings.$field),)+];
                 getters[index](self)
             }
 
             fn set(&mut self, index: usize, value: f64) {
                 let setters: &[fn(&mut $settings, f64)] = &[$(|settings, value| {
-                    settings.$field = $crate::hyperparameter::Number::from_number(value);
+                    settings.$field = $crate::Number::from_number(value);
                 },)+];
                 setters[index](self, value);
             }
         }
     };
 }
-pub(crate) use schedulable;
-
 /// Step size of the optimiser.
-pub(crate) const LEARNING_RATE: Hyperparameter = Hyperparameter {
+pub const LEARNING_RATE: Hyperparameter = Hyperparameter {
     symbol: "\\alpha",
     meaning: "Step size of the optimiser; a schedule multiplies it.",
     kind: Kind::LearningRateLike,
@@ -211,7 +228,7 @@ pub(crate) const LEARNING_RATE: Hyperparameter = Hyperparameter {
 };
 
 /// Discount factor.
-pub(crate) const GAMMA: Hyperparameter = Hyperparameter {
+pub const GAMMA: Hyperparameter = Hyperparameter {
     symbol: "\\gamma",
     meaning: "Discount factor; the statistics of reward normalisation keep the one they began with.",
     high: 1.0,
@@ -220,7 +237,7 @@ pub(crate) const GAMMA: Hyperparameter = Hyperparameter {
 };
 
 /// Trade-off of GAE.
-pub(crate) const GAE_LAMBDA: Hyperparameter = Hyperparameter {
+pub const GAE_LAMBDA: Hyperparameter = Hyperparameter {
     symbol: "\\lambda",
     meaning: "Bias-variance trade-off of the advantages.",
     high: 1.0,
@@ -230,14 +247,14 @@ pub(crate) const GAE_LAMBDA: Hyperparameter = Hyperparameter {
 };
 
 /// Weight of the entropy.
-pub(crate) const ENT_COEF: Hyperparameter = Hyperparameter {
+pub const ENT_COEF: Hyperparameter = Hyperparameter {
     meaning: "Weight of the entropy bonus.",
     grid: "0:0.005:0.01:0.02",
     ..Hyperparameter::BLANK
 };
 
 /// Weight of the value loss.
-pub(crate) const VF_COEF: Hyperparameter = Hyperparameter {
+pub const VF_COEF: Hyperparameter = Hyperparameter {
     meaning: "Weight of the value loss.",
     grid: "0.25:0.5:1",
     from_paper: true,
@@ -245,7 +262,7 @@ pub(crate) const VF_COEF: Hyperparameter = Hyperparameter {
 };
 
 /// Gradient clipping.
-pub(crate) const MAX_GRAD_NORM: Hyperparameter = Hyperparameter {
+pub const MAX_GRAD_NORM: Hyperparameter = Hyperparameter {
     meaning: "Norm that the gradient is clipped to.",
     low: 1e-6,
     grid: "0.25:0.5:1:2",
@@ -253,7 +270,7 @@ pub(crate) const MAX_GRAD_NORM: Hyperparameter = Hyperparameter {
 };
 
 /// Length of a rollout.
-pub(crate) const N_STEPS: Hyperparameter = Hyperparameter {
+pub const N_STEPS: Hyperparameter = Hyperparameter {
     symbol: "T",
     meaning: "Steps of every environment before an update phase.",
     kind: Kind::Whole,

@@ -11,7 +11,7 @@
 //! use epgt_rng::Pcg64;
 //!
 //! let task = epgt_envs::find("CartPole-v1").unwrap();
-//! let mut envs = VecEnv::new(task, 4, 0).unwrap();
+//! let mut envs = VecEnv::new(&task, 4, 0).unwrap();
 //! let (observation, action) = (envs.observation_space().size(), envs.action_space().clone());
 //! let mut rng = Pcg64::for_purpose(0, "policy", 0);
 //! let mut agent = ActorCritic::new(&PolicySettings::default(), observation, &action, &mut rng);
@@ -30,9 +30,10 @@ mod acktr;
 mod actor_critic;
 mod collect;
 mod distribution;
-mod far;
+mod error;
 pub mod gae;
 mod hoof;
+mod hyper_reward;
 mod hyperparameter;
 pub mod losses;
 mod meta_gradient;
@@ -40,23 +41,31 @@ mod method;
 mod multi_categorical;
 mod policy_settings;
 mod ppo;
+mod remote;
 mod rollout;
 mod rule;
 mod squash;
 mod trunk;
-mod update;
+pub mod update;
 
 pub use a2c::{A2c, A2cSettings};
 pub use acktr::{Acktr, AcktrSettings};
 pub use actor_critic::ActorCritic;
 pub use collect::collect;
 pub use distribution::ActionDistribution;
+pub use error::PgError;
 pub use hoof::{Hoof, HoofSettings, weighted_importance};
-pub use hyperparameter::{Effect, Hyperparameter, Kind, Schedulable};
+pub use hyper_reward::{Earned, HyperReward};
+#[doc(hidden)]
+pub use hyperparameter::Number;
+pub use hyperparameter::{
+    ENT_COEF, Effect, GAE_LAMBDA, GAMMA, Hyperparameter, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable,
+    VF_COEF,
+};
 pub use meta_gradient::{MetaGradient, MetaGradientSettings, MetaState};
-pub use method::{Algorithm, Method, MethodSettings, SavedMethod};
+pub use method::{Method, MethodSettings, SavedMethod};
 pub use policy_settings::{HiddenActivation, NetworkSize, PolicySettings};
 pub use ppo::{Ppo, PpoSettings};
 pub use rollout::Rollout;
-pub use rule::{Rule, RuleSettings, SavedRule, Tuned};
+pub use rule::{AboutRule, HOOF, META_GRADIENT, Rule, RuleSettings, SavedRule, Tuned};
 pub use update::{NotFinite, Phase, Schedule, UpdateStats};

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::a2c::{Loss, evaluate};
 use crate::rule::Tuned;
 use crate::update::Workspace;
-use crate::{A2cSettings, ActorCritic, Rollout, Schedulable, losses};
+use crate::{A2cSettings, ActorCritic, PgError, Rollout, Schedulable, losses};
 
 epgt_settings::settings! {
     /// Settings of the scheduler `meta-gradient`.
@@ -41,12 +41,13 @@ impl MetaGradientSettings {
     ///
     /// ```
     /// let settings = epgt_pg::MetaGradientSettings { rate: f64::NAN, ..Default::default() };
-    /// assert_eq!(settings.validate().unwrap_err(), "meta.rate = NaN must be a number from 0 to 10");
+    /// assert_eq!(settings.validate().unwrap_err().to_string(), "meta.rate = NaN must be a number from 0 to 10");
     /// ```
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), PgError> {
         for (name, number, most) in [("rate", self.rate, 10.0), ("decay", self.decay, 0.999_999)] {
             if !(0.0..=most).contains(&number) {
-                return Err(format!("meta.{name} = {number} must be a number from 0 to {most}"));
+                let must = format!("be a number from 0 to {most}");
+                return Err(PgError::bounds(format!("meta.{name}"), number, must));
             }
         }
         Ok(())
@@ -177,9 +178,9 @@ impl MetaGradient {
     }
 
     /// Goes on from a checkpoint of the same hyperparameters.
-    pub(crate) fn restore(&mut self, saved: MetaState) -> Result<(), String> {
+    pub(crate) fn restore(&mut self, saved: MetaState) -> Result<(), PgError> {
         if saved.coordinates.len() != self.courses.len() {
-            return Err("the checkpoint schedules other hyperparameters".to_string());
+            return Err(PgError::OtherHyperparameters);
         }
         self.state = saved;
         Ok(())

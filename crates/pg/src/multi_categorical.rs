@@ -3,23 +3,9 @@
 //! A row of outputs holds the logits of the first choice, then those of the second, and so on. Log-probabilities, entropies and
 //! divergences of independent choices are sums over them.
 
-use std::sync::{Mutex, PoisonError};
-
 use epgt_rng::Pcg64;
 
 use crate::distribution::{invert, log_sum_exp, row_entropy};
-
-/// Keeps the numbers of choices as long as the program runs, so that a distribution is a plain value; equal ones are kept once.
-pub(crate) fn kept(counts: &[usize]) -> &'static [usize] {
-    static KEPT: Mutex<Vec<&'static [usize]>> = Mutex::new(Vec::new());
-    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = kept.iter().find(|known| **known == counts) {
-        return known;
-    }
-    let counts: &'static [usize] = counts.to_vec().leak();
-    kept.push(counts);
-    counts
-}
 
 /// The logits of each choice of a row.
 fn parts<'a>(counts: &'a [usize], row: &'a [f32]) -> impl Iterator<Item = &'a [f32]> {

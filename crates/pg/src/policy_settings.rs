@@ -3,6 +3,8 @@
 use epgt_envs::{RowShape, TaskSpec};
 use epgt_nn::{Activation, Cnn, ConvShape};
 
+use crate::PgError;
+
 epgt_settings::choice! {
     /// The non-linearity between layers.
     pub enum HiddenActivation {
@@ -71,14 +73,12 @@ impl PolicySettings {
     /// ```
     /// use epgt_pg::PolicySettings;
     /// let settings = PolicySettings { hidden: vec![32, 0], ..Default::default() };
-    /// assert!(settings.validate().unwrap_err().contains("hidden"));
+    /// assert!(settings.validate().unwrap_err().to_string().contains("hidden"));
     /// ```
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), PgError> {
         for (name, widths) in [("hidden", &self.hidden), ("value_hidden", self.value_widths())] {
             if widths.contains(&0) {
-                return Err(format!(
-                    "{name} = 0 cannot be used: every hidden layer needs at least one unit"
-                ));
+                return Err(PgError::value(name, 0, "every hidden layer needs at least one unit"));
             }
         }
         let convolutions = [
@@ -88,8 +88,9 @@ impl PolicySettings {
         ];
         for (name, sizes) in convolutions.into_iter().chain([("image_hidden", &self.image_hidden)]) {
             if sizes.is_empty() || sizes.contains(&0) {
-                return Err(format!(
-                    "{name} cannot be used: numbers of at least 1 are wanted, such as [8, 4, 3]"
+                return Err(PgError::unusable(
+                    name,
+                    ": numbers of at least 1 are wanted, such as [8, 4, 3]",
                 ));
             }
         }
@@ -101,30 +102,32 @@ impl PolicySettings {
         ];
         for (name, sizes) in layers {
             if sizes.len() > MOST_LAYERS {
-                return Err(format!(
-                    "{name} lists {} layers, more than the {MOST_LAYERS} that are accepted; use fewer",
-                    sizes.len()
-                ));
+                return Err(PgError::TooManyLayers {
+                    name,
+                    layers: sizes.len(),
+                    most: MOST_LAYERS,
+                });
             }
         }
         if convolutions
             .iter()
             .any(|(_, sizes)| sizes.len() != self.conv_channels.len())
         {
-            return Err(
-                "conv_channels, conv_kernels and conv_strides need one number for each convolution".to_string(),
-            );
+            return Err(PgError::UnevenConvolutions);
         }
         if self.shared && self.hidden.is_empty() {
-            return Err("shared = true cannot be used without hidden layers: give policy.hidden some".to_string());
+            let why = " without hidden layers: give policy.hidden some";
+            return Err(PgError::unusable("shared = true", why));
         }
         if self.shared && self.value_hidden.is_some() {
-            return Err("shared = true cannot be used with value_hidden: leave one of them out".to_string());
+            let why = " with value_hidden: leave one of them out";
+            return Err(PgError::unusable("shared = true", why));
         }
         if !self.log_std_init.is_finite() {
-            return Err(format!(
-                "log_std_init = {} cannot be used: a finite number is wanted",
-                self.log_std_init
+            return Err(PgError::value(
+                "log_std_init",
+                self.log_std_init,
+                "a finite number is wanted",
             ));
         }
         Ok(())
@@ -136,30 +139,31 @@ impl PolicySettings {
     /// ```
     /// use epgt_pg::PolicySettings;
     /// let settings = PolicySettings { squash: true, ..Default::default() };
-    /// assert_eq!(settings.validate_for(epgt_envs::find("Pendulum-v1").unwrap()), Ok(()));
+    /// assert_eq!(settings.validate_for(&epgt_envs::find("Pendulum-v1").unwrap()), Ok(()));
     /// assert_eq!(
-    ///     settings.validate_for(epgt_envs::find("CartPole-v1").unwrap()).unwrap_err(),
+    ///     settings.validate_for(&epgt_envs::find("CartPole-v1").unwrap()).unwrap_err().to_string(),
     ///     "squash = true cannot be used: it needs continuous actions with finite bounds, which CartPole-v1 does not have; leave it out"
     /// );
     /// ```
-    pub fn validate_for(&self, task: &TaskSpec) -> Result<(), String> {
+    pub fn validate_for(&self, task: &TaskSpec) -> Result<(), PgError> {
         // The bounds of a discrete action's choice are both its index.
         let bounded = |low: f32, high: f32| low.is_finite() && high.is_finite() && low < high;
         if self.squash && !task.action.iter().all(|entry| bounded(entry.low, entry.high)) {
-            return Err(format!(
-                "squash = true cannot be used: it needs continuous actions with finite bounds, which {} does not have; \
-                 leave it out",
+            let wants = format!(
+                "it needs continuous actions with finite bounds, which {} does not have; leave it out",
                 task.id
-            ));
+            );
+            return Err(PgError::value("squash", true, wants));
         }
         if let RowShape::Image([_, height, width]) = task.observed()
             && Cnn::positions((height, width), &self.convs()).is_none()
         {
-            return Err(format!(
-                "conv_kernels = {:?} cannot be used: {} shows {height} by {width} pixels, into which not all windows fit; use \
-                 smaller windows or strides",
-                self.conv_kernels, task.id
-            ));
+            let kernels = format!("{:?}", self.conv_kernels);
+            let wants = format!(
+                "{} shows {height} by {width} pixels, into which not all windows fit; use smaller windows or strides",
+                task.id
+            );
+            return Err(PgError::value("conv_kernels", kernels, wants));
         }
         Ok(())
     }
@@ -264,7 +268,7 @@ mod tests {
 
     #[test]
     fn impossible_networks_are_refused_by_name() {
-        let refused = |settings: PolicySettings| settings.validate().unwrap_err();
+        let refused = |settings: PolicySettings| settings.validate().unwrap_err().to_string();
         let usual = PolicySettings::default;
         let value_hidden = Some(vec![16, 0]);
         assert!(
@@ -314,6 +318,7 @@ mod tests {
             refused
                 .validate()
                 .unwrap_err()
+                .to_string()
                 .contains("one number for each convolution")
         );
         let image_hidden = vec![];
@@ -325,6 +330,7 @@ mod tests {
             refused
                 .validate()
                 .unwrap_err()
+                .to_string()
                 .starts_with("image_hidden cannot be used")
         );
     }
@@ -336,23 +342,22 @@ mod tests {
             ..Default::default()
         };
         let pendulum = find("Pendulum-v1").unwrap();
-        assert_eq!(settings.validate_for(pendulum), Ok(()));
-        let [torque] = pendulum.action else {
-            panic!("Pendulum has one action")
-        };
-        let boundless = Box::leak(Box::new([Entry {
-            high: f32::INFINITY,
-            ..*torque
-        }]));
+        assert_eq!(settings.validate_for(&pendulum), Ok(()));
         let mut task = pendulum.clone();
-        task.action = boundless;
-        assert!(settings.validate_for(&task).unwrap_err().contains("finite bounds"));
-        for discrete in ["CartPole-v1", "Acrobot-v1", "LunarLander-v3"] {
-            let error = settings.validate_for(find(discrete).unwrap()).unwrap_err();
+        task.action = [Entry::between("torque", -2.0, f32::INFINITY)].into();
+        assert!(
+            settings
+                .validate_for(&task)
+                .unwrap_err()
+                .to_string()
+                .contains("finite bounds")
+        );
+        for discrete in ["CartPole-v1", "Acrobot-v1", "MountainCar-v0"] {
+            let error = settings.validate_for(&find(discrete).unwrap()).unwrap_err().to_string();
             assert!(error.contains(discrete), "{error}");
         }
         assert_eq!(
-            PolicySettings::default().validate_for(find("CartPole-v1").unwrap()),
+            PolicySettings::default().validate_for(&find("CartPole-v1").unwrap()),
             Ok(())
         );
     }

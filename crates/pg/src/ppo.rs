@@ -14,16 +14,19 @@
 //! against are those of the policy that acted; with `target_kl` the phase ends *before* the step that would go too far. A
 //! gradient that is not finite never reaches the parameters.
 
+use std::borrow::Cow;
+
 use epgt_envs::Observations;
-use epgt_nn::Adam;
+use epgt_nn::{Adam, Optimiser, Remote};
 use epgt_rng::Pcg64;
 
-use crate::hyperparameter::{
-    ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable, VF_COEF, schedulable,
-};
+use crate::hyperparameter::{ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable, VF_COEF};
 use crate::hyperparameter::{Effect, Kind};
 use crate::update::{self, Workspace, finite};
-use crate::{ActorCritic, Hyperparameter, NotFinite, Phase, Rollout, Schedule, UpdateStats, losses};
+use crate::{
+    ActorCritic, Hyperparameter, Method, MethodSettings, NotFinite, PgError, Phase, Rollout, SavedMethod, Schedule,
+    UpdateStats, losses,
+};
 
 epgt_settings::settings! {
     /// Settings of PPO, in Stable-Baselines3's words.
@@ -76,7 +79,7 @@ epgt_settings::settings! {
     }
 }
 
-schedulable!(PpoSettings {
+crate::schedulable!(PpoSettings {
     learning_rate: LEARNING_RATE,
     batch_size: Hyperparameter {
         symbol: "b",
@@ -132,15 +135,16 @@ schedulable!(PpoSettings {
     },
 });
 
-impl PpoSettings {
-    /// Refuses what PPO cannot work with, in one sentence.
-    ///
-    /// ```
-    /// use epgt_pg::PpoSettings;
-    /// let settings = PpoSettings { batch_size: 0, ..Default::default() };
-    /// assert!(settings.validate().unwrap_err().contains("batch_size = 0"));
-    /// ```
-    pub fn validate(&self) -> Result<(), String> {
+impl MethodSettings for PpoSettings {
+    fn name(&self) -> &'static str {
+        "ppo"
+    }
+
+    fn help(&self) -> &'static str {
+        "Proximal policy optimisation: several epochs of minibatches per long rollout."
+    }
+
+    fn validate(&self) -> Result<(), PgError> {
         self.validate_hyperparameters()?;
         let positive = [
             ("adam_eps", self.adam_eps, "1e-5"),
@@ -148,12 +152,42 @@ impl PpoSettings {
         ];
         for (name, value, such_as) in positive {
             if !(value.is_finite() && value > 0.0) {
-                return Err(format!(
-                    "{name} = {value} cannot be used: a small positive number is wanted, such as {such_as}"
-                ));
+                let wants = format!("a small positive number is wanted, such as {such_as}");
+                return Err(PgError::value(name, value, wants));
             }
         }
         Ok(())
+    }
+
+    fn n_steps(&self) -> usize {
+        self.n_steps
+    }
+
+    fn gamma(&self) -> f64 {
+        self.gamma
+    }
+
+    fn falling(&self) -> Vec<&'static str> {
+        let mut names = self.learning_rate_schedule.falling(&["learning_rate"]);
+        names.extend(self.clip_schedule.falling(&["clip_range", "clip_range_vf"]));
+        names
+    }
+
+    fn minibatch(&self) -> Option<u64> {
+        Some(self.batch_size as u64)
+    }
+
+    fn updates_per_rollout(&self, n: usize) -> u64 {
+        let minibatches = self.n_steps.saturating_mul(n).div_ceil(self.batch_size.max(1));
+        self.n_epochs.saturating_mul(minibatches) as u64
+    }
+
+    fn boxed(&self) -> Box<dyn MethodSettings> {
+        Box::new(*self)
+    }
+
+    fn method(&self, agent: &ActorCritic, seed: u64) -> Box<dyn Method> {
+        Box::new(Ppo::new(*self, agent, Pcg64::for_purpose(seed, "minibatches", 0)))
     }
 }
 
@@ -163,9 +197,9 @@ impl PpoSettings {
 ///
 /// ```
 /// use epgt_envs::{Normalizer, VecEnv};
-/// use epgt_pg::{ActorCritic, Phase, PolicySettings, Ppo, PpoSettings, Rollout, collect};
+/// use epgt_pg::{ActorCritic, Method, Phase, PolicySettings, Ppo, PpoSettings, Rollout, collect};
 /// use epgt_rng::Pcg64;
-/// let mut envs = VecEnv::new(epgt_envs::find("CartPole-v1").unwrap(), 2, 0).unwrap();
+/// let mut envs = VecEnv::new(&epgt_envs::find("CartPole-v1").unwrap(), 2, 0).unwrap();
 /// let (observation, action) = (envs.observation_space().size(), envs.action_space().clone());
 /// let mut rng = Pcg64::for_purpose(0, "policy", 0);
 /// let mut agent = ActorCritic::new(&PolicySettings::default(), observation, &action, &mut rng);
@@ -258,7 +292,7 @@ fn gather_rows(from: &[f32], width: usize, rows: &[u32], to: &mut Vec<f32>) {
 }
 
 impl Ppo {
-    /// PPO for one agent. The settings must be valid ([`PpoSettings::validate`]).
+    /// PPO for one agent. The settings must be valid ([`MethodSettings::validate`]).
     pub fn new(settings: PpoSettings, agent: &ActorCritic, rng: Pcg64) -> Self {
         let (beta1, beta2) = (settings.adam_beta1 as f32, settings.adam_beta2 as f32);
         Self {
@@ -272,68 +306,6 @@ impl Ppo {
             work: Workspace::default(),
             stats: UpdateStats::default(),
         }
-    }
-
-    /// The step size of the next update: the setting times its schedule.
-    pub fn learning_rate(&self) -> f64 {
-        self.settings.learning_rate * self.settings.learning_rate_schedule.share(self.remaining)
-    }
-
-    /// What the steps of the current or last phase did, as means.
-    pub fn stats(&self) -> UpdateStats {
-        self.stats
-    }
-
-    /// Rows of the rollout that the current phase has been through, over all its epochs.
-    pub fn rows_done(&self) -> u64 {
-        let done = |phase: &Progress| phase.epoch * self.order.len() + phase.position;
-        self.phase.as_ref().map_or(0, done) as u64
-    }
-
-    /// One policy update step: the next minibatch of the rollout that `agent` has collected. The first step after a phase
-    /// was over begins a new one.
-    ///
-    /// Afterwards `agent.params` holds the clipped gradient of this step.
-    pub fn step(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<Phase, NotFinite> {
-        let mut phase = match self.phase.take() {
-            Some(phase) => phase,
-            None => {
-                self.stats = UpdateStats::default();
-                self.shuffle(rollout.batch_size());
-                Progress {
-                    epochs: self.settings.n_epochs,
-                    epoch: 0,
-                    position: 0,
-                    steps: 0,
-                    credited: None,
-                }
-            }
-        };
-        let settings = &self.settings;
-        let discount = (settings.gamma, settings.gae_lambda);
-        if phase.credited != Some(discount) {
-            rollout.compute_advantages(discount.0 as f32, discount.1 as f32);
-            phase.credited = Some(discount);
-        }
-        let rows = &self.order[phase.position..];
-        let rows = &rows[..settings.batch_size.min(rows.len())];
-        self.minibatch.gather(rollout, rows, !agent.is_far());
-        phase.position += rows.len();
-
-        if !self.descend(agent, phase.steps)? {
-            return Ok(Phase::Over);
-        }
-        phase.steps += 1;
-        if phase.position == self.order.len() {
-            phase.epoch += 1;
-            phase.position = 0;
-            if phase.epoch == phase.epochs {
-                return Ok(Phase::Over);
-            }
-            self.shuffle(rollout.batch_size());
-        }
-        self.phase = Some(phase);
-        Ok(Phase::GoesOn)
     }
 
     /// One optimiser step on the gathered minibatch; false if the policy has moved too far for it.
@@ -393,5 +365,114 @@ impl Ppo {
         self.order.clear();
         self.order.extend(0..rows as u32);
         self.rng.shuffle(&mut self.order);
+    }
+}
+
+impl Method for Ppo {
+    fn schedulable(&self) -> &dyn Schedulable {
+        &self.settings
+    }
+
+    fn schedulable_mut(&mut self) -> &mut dyn Schedulable {
+        &mut self.settings
+    }
+
+    fn n_steps(&self) -> usize {
+        self.settings.n_steps
+    }
+
+    fn epochs(&self) -> usize {
+        self.settings.n_epochs
+    }
+
+    fn learning_rate(&self) -> f64 {
+        self.settings.learning_rate * self.settings.learning_rate_schedule.share(self.remaining)
+    }
+
+    fn set_remaining(&mut self, remaining: f64) {
+        self.remaining = remaining;
+    }
+
+    /// The next minibatch of the rollout that `agent` has collected. The first step after a phase was over begins a new one. Afterwards
+    /// `agent.params` holds the clipped gradient of this step.
+    fn step(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<Phase, NotFinite> {
+        let mut phase = match self.phase.take() {
+            Some(phase) => phase,
+            None => {
+                self.stats = UpdateStats::default();
+                self.shuffle(rollout.batch_size());
+                Progress {
+                    epochs: self.settings.n_epochs,
+                    epoch: 0,
+                    position: 0,
+                    steps: 0,
+                    credited: None,
+                }
+            }
+        };
+        let settings = &self.settings;
+        let discount = (settings.gamma, settings.gae_lambda);
+        if phase.credited != Some(discount) {
+            rollout.compute_advantages(discount.0 as f32, discount.1 as f32);
+            phase.credited = Some(discount);
+        }
+        let rows = &self.order[phase.position..];
+        let rows = &rows[..settings.batch_size.min(rows.len())];
+        self.minibatch.gather(rollout, rows, !agent.is_remote());
+        phase.position += rows.len();
+
+        if !self.descend(agent, phase.steps)? {
+            return Ok(Phase::Over);
+        }
+        phase.steps += 1;
+        if phase.position == self.order.len() {
+            phase.epoch += 1;
+            phase.position = 0;
+            if phase.epoch == phase.epochs {
+                return Ok(Phase::Over);
+            }
+            self.shuffle(rollout.batch_size());
+        }
+        self.phase = Some(phase);
+        Ok(Phase::GoesOn)
+    }
+
+    fn stats(&self) -> UpdateStats {
+        self.stats
+    }
+
+    fn rows_done(&self) -> u64 {
+        let done = |phase: &Progress| phase.epoch * self.order.len() + phase.position;
+        self.phase.as_ref().map_or(0, done) as u64
+    }
+
+    fn save(&self) -> SavedMethod<'_> {
+        SavedMethod::Ppo(Cow::Borrowed(&self.optimiser), self.rng.clone())
+    }
+
+    fn restore(&mut self, saved: SavedMethod<'_>) -> Result<(), PgError> {
+        let SavedMethod::Ppo(optimiser, rng) = saved else {
+            return Err(PgError::OtherMethod);
+        };
+        self.optimiser = optimiser.into_owned();
+        self.rng = rng;
+        Ok(())
+    }
+
+    fn adopt(&mut self, other: SavedMethod<'_>) -> Result<(), PgError> {
+        let SavedMethod::Ppo(optimiser, _) = other else {
+            return Err(PgError::OtherMethod);
+        };
+        self.optimiser.clone_from(&optimiser);
+        Ok(())
+    }
+
+    fn fetch(&mut self, remote: &mut dyn Remote) {
+        self.optimiser.fetch(remote.optimiser());
+    }
+
+    fn send(&mut self, remote: &mut dyn Remote) -> Result<(), PgError> {
+        self.optimiser.send(remote.optimiser());
+        Ok(())
     }
 }

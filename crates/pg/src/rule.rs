@@ -11,7 +11,9 @@ use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use crate::meta_gradient::MetaState;
-use crate::{A2cSettings, Effect, Hoof, HoofSettings, MetaGradient, MetaGradientSettings, MethodSettings, Schedulable};
+use crate::{
+    A2cSettings, Effect, Hoof, HoofSettings, MetaGradient, MetaGradientSettings, MethodSettings, PgError, Schedulable,
+};
 
 /// A hyperparameter that a rule may change, and how far.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,29 +40,27 @@ impl RuleSettings {
     /// method.
     ///
     /// ```
-    /// use epgt_pg::{Algorithm, HoofSettings, MethodSettings, RuleSettings};
+    /// use epgt_pg::{HoofSettings, PpoSettings, RuleSettings};
     /// let hoof = RuleSettings::Hoof(HoofSettings::default());
     /// assert_eq!(
-    ///     hoof.check(&MethodSettings::of(Algorithm::Ppo), &[]).unwrap_err(),
+    ///     hoof.check(&PpoSettings::default(), &[]).unwrap_err().to_string(),
     ///     "the scheduler hoof works inside the update of a2c, not of ppo: use --algo a2c, or another scheduler"
     /// );
     /// ```
-    pub fn check<'a>(&self, method: &'a MethodSettings, tuned: &[Tuned]) -> Result<&'a A2cSettings, String> {
-        let name = self.name();
-        let MethodSettings::A2c(settings) = method else {
-            return Err(format!(
-                "the scheduler {name} works inside the update of a2c, not of {}: use --algo a2c, or another scheduler",
-                method.algorithm().name()
-            ));
+    pub fn check<'a>(&self, method: &'a dyn MethodSettings, tuned: &[Tuned]) -> Result<&'a A2cSettings, PgError> {
+        let rule = self.name();
+        let Some(settings) = method.a2c() else {
+            return Err(PgError::RuleNeedsA2c {
+                rule,
+                method: method.name().to_string(),
+            });
         };
         match self {
             Self::Hoof(hoof) => hoof.validate(),
             Self::MetaGradient(meta) => meta.validate(),
         }?;
         if tuned.is_empty() {
-            return Err(format!(
-                "the scheduler {name} has nothing to change: say what with --tune, such as learning_rate=paper:7"
-            ));
+            return Err(PgError::RuleHasNothing(rule));
         }
         for tuned in tuned {
             let hyperparameter = settings.hyperparameters()[tuned.index];
@@ -69,32 +69,55 @@ impl RuleSettings {
                 Self::MetaGradient(_) => MetaGradient::KNOWS.contains(&hyperparameter.name),
             };
             if !known {
-                return Err(format!(
-                    "the scheduler {name} cannot change {}: leave it out of --tune, which may name {}",
-                    hyperparameter.name,
-                    match self {
+                return Err(PgError::RuleCannotChange {
+                    rule,
+                    name: hyperparameter.name,
+                    may: match self {
                         Self::Hoof(_) => "what takes effect at every update".to_string(),
                         Self::MetaGradient(_) => MetaGradient::KNOWS.join(", "),
-                    }
-                ));
+                    },
+                });
             }
         }
         if matches!(self, Self::MetaGradient(_)) && settings.normalize_advantage {
-            return Err(
-                "the scheduler meta-gradient needs advantages as they are: set a2c.normalize_advantage = false"
-                    .to_string(),
-            );
+            return Err(PgError::NormalizedAdvantages);
         }
         Ok(settings)
     }
 
-    fn name(&self) -> &'static str {
+    /// The rule's name.
+    pub fn name(&self) -> &'static str {
         match self {
-            Self::Hoof(_) => "hoof",
-            Self::MetaGradient(_) => "meta-gradient",
+            Self::Hoof(_) => HOOF.name,
+            Self::MetaGradient(_) => META_GRADIENT.name,
         }
     }
 }
+
+/// What a rule says of itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AboutRule {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub help: &'static str,
+    /// What it does, as the end of a sentence that begins with its name.
+    pub does: &'static str,
+}
+
+/// Hyperparameter optimisation on the fly.
+pub const HOOF: AboutRule = AboutRule {
+    name: "hoof",
+    help: "Not the hyper-agent but the update itself: it tries many candidates and takes the best by its own estimate.",
+    does: "tries many candidates at every update and takes the one that would have earned most in the rollout at hand",
+};
+
+/// Tuning by meta-gradients.
+pub const META_GRADIENT: AboutRule = AboutRule {
+    name: "meta-gradient",
+    help: "Not the hyper-agent but the update itself: it follows the gradient of the next rollout's objective.",
+    does: "follows the gradient of the next rollout's objective through the last update",
+};
 
 /// A rule at work.
 #[derive(Clone)]
@@ -117,7 +140,12 @@ pub enum SavedRule<'a> {
 
 impl Rule {
     /// A rule for these hyperparameters of a method; `seed` determines what is random in it.
-    pub fn new(settings: &RuleSettings, method: &MethodSettings, tuned: &[Tuned], seed: u64) -> Result<Self, String> {
+    pub fn new(
+        settings: &RuleSettings,
+        method: &dyn MethodSettings,
+        tuned: &[Tuned],
+        seed: u64,
+    ) -> Result<Self, PgError> {
         let a2c = settings.check(method, tuned)?;
         Ok(match settings {
             RuleSettings::Hoof(hoof) => {
@@ -126,6 +154,14 @@ impl Rule {
             }
             RuleSettings::MetaGradient(meta) => Self::MetaGradient(Box::new(MetaGradient::new(*meta, a2c, tuned))),
         })
+    }
+
+    /// The rule's name.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Hoof(_) => HOOF.name,
+            Self::MetaGradient(_) => META_GRADIENT.name,
+        }
     }
 
     /// What it would like logged, by name; always the same names in the same order.
@@ -145,13 +181,13 @@ impl Rule {
     }
 
     /// Goes on from a checkpoint of the same rule.
-    pub fn restore(&mut self, saved: SavedRule<'_>) -> Result<(), String> {
+    pub fn restore(&mut self, saved: SavedRule<'_>) -> Result<(), PgError> {
         match (self, saved) {
             (Self::Hoof(hoof), SavedRule::Hoof(rng, upper_bound)) => {
                 (hoof.rng, hoof.upper_bound) = (rng, upper_bound);
             }
             (Self::MetaGradient(meta), SavedRule::MetaGradient(state)) => meta.restore(state.into_owned())?,
-            _ => return Err("the checkpoint was made with another scheduler".to_string()),
+            _ => return Err(PgError::OtherScheduler),
         }
         Ok(())
     }

@@ -31,6 +31,14 @@ impl Schedule {
             Self::Linear => remaining,
         }
     }
+
+    /// The names, where what they name falls over training.
+    pub fn falling(self, names: &[&'static str]) -> Vec<&'static str> {
+        match self {
+            Self::Constant => Vec::new(),
+            Self::Linear => names.to_vec(),
+        }
+    }
 }
 
 /// Whether an update phase goes on.
@@ -101,7 +109,7 @@ impl fmt::Display for NotFinite {
 impl std::error::Error for NotFinite {}
 
 /// The number, or where it was not one.
-pub(crate) fn finite(place: &str, number: f32) -> Result<f32, NotFinite> {
+pub fn finite(place: &str, number: f32) -> Result<f32, NotFinite> {
     match number.is_finite() {
         true => Ok(number),
         false => Err(NotFinite {
@@ -112,11 +120,16 @@ pub(crate) fn finite(place: &str, number: f32) -> Result<f32, NotFinite> {
 
 /// Buffers between the outputs of a batch and their gradients; they grow to the largest batch and then stay.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Workspace {
+pub struct Workspace {
+    /// Log-probabilities of the actions.
     pub log_probs: Vec<f32>,
+    /// Entropies of the policy.
     pub entropies: Vec<f32>,
+    /// The loss's gradient with respect to the log-probabilities.
     pub log_prob_gradient: Vec<f32>,
+    /// The same with respect to the entropies.
     pub entropy_gradient: Vec<f32>,
+    /// The same with respect to the values.
     pub value_gradient: Vec<f32>,
     policy_gradient: Vec<f32>,
     log_std_gradient: Vec<f32>,
@@ -148,7 +161,7 @@ impl Workspace {
         }
         self.policy_gradient.resize(batch * agent.distribution.outputs(), 0.0);
         self.log_std_gradient.resize(agent.distribution.log_std_size(), 0.0);
-        agent.look_again(observations, rows);
+        agent.forward_cached(observations, rows);
         agent.distribution.evaluate(
             agent.policy_output(),
             agent.log_std(),
@@ -158,12 +171,12 @@ impl Workspace {
         );
     }
 
-    /// Pushes the three gradients back into the agent's, or names the first tensor whose gradient is not finite. Where the networks
-    /// are elsewhere, [`clip`] looks at that.
+    /// Pushes the three gradients back into the agent's, or names the first tensor whose gradient is not finite. Where
+    /// the networks are on another processor, [`clip`] checks that.
     pub fn backward(&mut self, agent: &mut ActorCritic, actions: &[f32]) -> Result<(), NotFinite> {
         self.backward_to_outputs(agent, actions);
         agent.backward(&self.policy_gradient, &self.log_std_gradient, &self.value_gradient);
-        match agent.is_far() {
+        match agent.is_remote() {
             true => Ok(()),
             false => finite_gradient(agent),
         }
@@ -176,19 +189,17 @@ impl Workspace {
         actions: &[f32],
         kfac: &mut Kfac,
     ) -> Result<(), NotFinite> {
-        if !agent.is_far() {
+        if !agent.is_remote() {
             self.backward(agent, actions)?;
             agent.show_to(kfac);
             return Ok(());
         }
         self.backward_to_outputs(agent, actions);
-        if let Some(remote) = agent.remote_mut() {
-            kfac.observe_there(
-                remote,
-                &[&self.policy_gradient, &self.value_gradient],
-                &self.log_std_gradient,
-            );
-        }
+        kfac.observe_remote(
+            agent.remote_kfac(),
+            &[&self.policy_gradient, &self.value_gradient],
+            &self.log_std_gradient,
+        );
         Ok(())
     }
 
@@ -216,16 +227,16 @@ fn finite_gradient(agent: &mut ActorCritic) -> Result<(), NotFinite> {
 }
 
 /// Clips the whole gradient; returns its norm before.
-pub(crate) fn clip(agent: &mut ActorCritic, max_norm: f64) -> Result<f32, NotFinite> {
+pub fn clip(agent: &mut ActorCritic, max_norm: f64) -> Result<f32, NotFinite> {
     let norm = agent.clip(max_norm as f32);
-    if agent.is_far() && !norm.is_finite() {
+    if agent.is_remote() && !norm.is_finite() {
         finite_gradient(agent)?;
     }
     finite("gradient norm", norm)
 }
 
 /// Shifts and scales to mean 0 and (unbiased) deviation 1, where there are at least two numbers.
-pub(crate) fn normalize(advantages: &mut [f32]) {
+pub fn normalize(advantages: &mut [f32]) {
     let count = advantages.len() as f32;
     if count < 2.0 {
         return;

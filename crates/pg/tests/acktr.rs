@@ -15,7 +15,7 @@ struct Training {
 
 impl Training {
     fn new(task: &str, n: usize, shared: bool, settings: AcktrSettings) -> Self {
-        let envs = VecEnv::new(epgt_envs::find(task).unwrap(), n, 1).unwrap();
+        let envs = VecEnv::new(&epgt_envs::find(task).unwrap(), n, 1).unwrap();
         let (observation, actions) = (envs.observation_space().size(), envs.action_space().clone());
         let mut rng = Pcg64::from_seed(1);
         let policy = PolicySettings {

@@ -29,7 +29,7 @@ fn close(ours: &[f32], numeric: &[f32]) -> bool {
 
 /// `sum_i w_i logp_i + v_i H_i`, in double precision from the rows' results.
 fn objective(
-    distribution: ActionDistribution,
+    distribution: &ActionDistribution,
     outputs: &[f32],
     log_std: &[f32],
     actions: &[f32],
@@ -44,7 +44,7 @@ fn objective(
 }
 
 fn gradient_agrees(
-    distribution: ActionDistribution,
+    distribution: &ActionDistribution,
     outputs: &[f32],
     log_std: &[f32],
     actions: &[f32],
@@ -80,7 +80,7 @@ proptest! {
     ) {
         let actions: Vec<f32> = actions.iter().map(|&action| action as f32).collect();
         let categorical = ActionDistribution::Categorical { n: 4 };
-        prop_assert!(gradient_agrees(categorical, &outputs, &[], &actions, &weights));
+        prop_assert!(gradient_agrees(&categorical, &outputs, &[], &actions, &weights));
     }
 
     #[test]
@@ -93,7 +93,7 @@ proptest! {
         let pairs = first.iter().zip(&second);
         let actions: Vec<f32> = pairs.flat_map(|(&first, &second)| [first as f32, second as f32]).collect();
         let choices = ActionDistribution::for_space(&epgt_envs::Space::MultiDiscrete(vec![3, 4]));
-        prop_assert!(gradient_agrees(choices, &outputs, &[], &actions, &weights));
+        prop_assert!(gradient_agrees(&choices, &outputs, &[], &actions, &weights));
     }
 
     #[test]
@@ -104,7 +104,7 @@ proptest! {
         weights in row(6),
     ) {
         let gaussian = ActionDistribution::DiagonalGaussian { dim: 2 };
-        prop_assert!(gradient_agrees(gaussian, &outputs, &log_std, &actions, &weights));
+        prop_assert!(gradient_agrees(&gaussian, &outputs, &log_std, &actions, &weights));
     }
 
     #[test]

@@ -3,8 +3,7 @@
 use epgt_envs::{Normalizer, Observations, RowShape, Rows, Space, VecEnv, find};
 use epgt_nn::{Activation, Cnn, ConvShape, Parameters};
 use epgt_pg::{
-    A2cSettings, AcktrSettings, ActorCritic, Method, MethodSettings, Phase, PolicySettings, PpoSettings, Rollout,
-    collect,
+    A2cSettings, AcktrSettings, ActorCritic, MethodSettings, Phase, PolicySettings, PpoSettings, Rollout, collect,
 };
 use epgt_rng::Pcg64;
 
@@ -20,15 +19,15 @@ fn small() -> PolicySettings {
 }
 
 /// Mean return of the episodes of the last tenth of so many rollouts.
-fn learn(settings: MethodSettings, n: usize, rollouts: usize) -> f64 {
+fn learn(settings: Box<dyn MethodSettings>, n: usize, rollouts: usize) -> f64 {
     let task = find("PixelCatch-v0").unwrap();
-    let mut envs = VecEnv::new(task, n, 1).unwrap();
+    let mut envs = VecEnv::new(&task, n, 1).unwrap();
     let (shape, actions) = (task.observed(), envs.action_space().clone());
     let mut rng = Pcg64::from_seed(1);
     let mut agent = ActorCritic::new(&small(), shape, &actions, &mut rng);
     let mut rollout = Rollout::new(settings.n_steps(), n, shape, actions.size());
     let mut normalizer = Normalizer::new(0, n, false, false, settings.gamma()).with_sign_rewards();
-    let mut method = Method::new(&settings, &agent, 1);
+    let mut method = settings.method(&agent, 1);
     let (mut sum, mut episodes) = (0.0, 0);
     for i in 0..rollouts {
         collect(&mut rollout, &mut envs, &mut normalizer, &mut agent, &mut rng).unwrap();
@@ -52,7 +51,7 @@ fn a2c_learns_to_catch() {
         n_steps: 8,
         ..Default::default()
     };
-    let mean = learn(MethodSettings::A2c(settings), 16, 600);
+    let mean = learn(Box::new(settings), 16, 600);
     assert!(mean > 0.8, "{mean}");
 }
 
@@ -66,7 +65,7 @@ fn ppo_learns_to_catch() {
         ent_coef: 0.01,
         ..Default::default()
     };
-    let mean = learn(MethodSettings::Ppo(settings), 16, 40);
+    let mean = learn(Box::new(settings), 16, 40);
     assert!(mean > 0.8, "{mean}");
 }
 
@@ -78,7 +77,7 @@ fn acktr_learns_to_catch() {
         inverse_interval: 20,
         ..Default::default()
     };
-    let mean = learn(MethodSettings::Acktr(settings), 16, 250);
+    let mean = learn(Box::new(settings), 16, 250);
     assert!(mean > 0.8, "{mean}");
 }
 
@@ -135,7 +134,7 @@ fn the_networks_of_an_image_share_their_convolutions() {
 #[test]
 fn a_rollout_of_images_is_bytes_and_goes_on_from_them() {
     let task = find("PixelCatch-v0").unwrap();
-    let mut envs = VecEnv::new(task, 2, 1).unwrap();
+    let mut envs = VecEnv::new(&task, 2, 1).unwrap();
     let mut rng = Pcg64::from_seed(1);
     let mut agent = ActorCritic::new(&small(), task.observed(), envs.action_space(), &mut rng);
     let mut rollout = Rollout::new(3, 2, task.observed(), 1);

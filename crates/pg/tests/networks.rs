@@ -2,9 +2,7 @@
 //! against finite differences; and what becomes of squashed actions.
 
 use epgt_envs::{Normalizer, Space, StepRow, VecEnv};
-use epgt_pg::{
-    A2cSettings, ActorCritic, HiddenActivation, Method, MethodSettings, Phase, PolicySettings, Rollout, collect,
-};
+use epgt_pg::{A2cSettings, ActorCritic, HiddenActivation, MethodSettings, Phase, PolicySettings, Rollout, collect};
 use epgt_rng::Pcg64;
 use epgt_settings::Settings;
 use serde_json::Value;
@@ -189,7 +187,9 @@ fn a_separate_policy_refuses_shared_parameters_by_name() {
     let (shared, _) = agent(&settings(true));
     let error = separate.restore(shared.params).unwrap_err();
     assert!(
-        error.contains("trunk.0.weight of 32x4 where policy.0.weight of 32x4"),
+        error
+            .to_string()
+            .contains("trunk.0.weight of 32x4 where policy.0.weight of 32x4"),
         "{error}"
     );
 }
@@ -216,7 +216,7 @@ fn weights_start_orthogonal_or_uniform_as_asked() {
 
 /// A task with `n` environments and an agent for it.
 fn setup(task: &str, n: usize, policy: &PolicySettings, n_steps: usize) -> (VecEnv, Normalizer, ActorCritic, Rollout) {
-    let envs = VecEnv::new(epgt_envs::find(task).unwrap(), n, 1).unwrap();
+    let envs = VecEnv::new(&epgt_envs::find(task).unwrap(), n, 1).unwrap();
     let (size, actions) = (envs.observation_space().size(), envs.action_space().clone());
     let agent = ActorCritic::new(policy, size, &actions, &mut Pcg64::from_seed(1));
     let rollout = Rollout::new(n_steps, n, size, actions.size());
@@ -230,13 +230,13 @@ fn a_policy_that_shares_layers_with_its_value_learns_too() {
         activation: HiddenActivation::Elu,
         ..Default::default()
     };
-    let settings = MethodSettings::A2c(A2cSettings {
+    let settings = Box::new(A2cSettings {
         learning_rate: 2e-3,
         n_steps: 8,
         ..Default::default()
     });
     let (mut envs, mut normalizer, mut agent, mut rollout) = setup("CartPole-v1", 8, &policy, 8);
-    let mut method = Method::new(&settings, &agent, 1);
+    let mut method = settings.method(&agent, 1);
     let mut rng = Pcg64::from_seed(2);
     let mut returns = Vec::new();
     for _ in 0..60_000 / rollout.batch_size() {
@@ -266,7 +266,7 @@ fn squashed_actions_reach_the_task_and_draws_are_learned_from() {
     let (mut agent, rollout) = play(true);
 
     // Stepping by hand: torques of +-2 through a tanh earn what the rollout says.
-    let mut envs = VecEnv::new(epgt_envs::find("Pendulum-v1").unwrap(), 2, 1).unwrap();
+    let mut envs = VecEnv::new(&epgt_envs::find("Pendulum-v1").unwrap(), 2, 1).unwrap();
     let mut observations = vec![0.0; 6];
     envs.reset(&mut observations).unwrap();
     for (drawn, earned) in rollout.actions.chunks_exact(2).zip(rollout.raw_rewards.chunks_exact(2)) {

@@ -3,7 +3,7 @@
 mod recording;
 
 use epgt_pg::gae::{Segment, advantages_and_returns};
-use epgt_pg::{A2c, A2cSettings, ActionDistribution, ActorCritic, Phase, Ppo, PpoSettings};
+use epgt_pg::{A2c, A2cSettings, ActionDistribution, ActorCritic, Method, Phase, Ppo, PpoSettings};
 use epgt_rng::Pcg64;
 use epgt_settings::Settings;
 use recording::{assert_close, flags, number, numbers, recorded, recorded_agent, recorded_rollout};

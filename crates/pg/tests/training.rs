@@ -2,8 +2,8 @@
 
 use epgt_envs::{Normalizer, StepRow, VecEnv};
 use epgt_pg::{
-    A2cSettings, AcktrSettings, ActorCritic, Algorithm, Effect, Method, MethodSettings, NotFinite, Phase,
-    PolicySettings, PpoSettings, Rollout, collect,
+    A2cSettings, AcktrSettings, ActorCritic, Effect, Method, MethodSettings, NotFinite, Phase, PolicySettings,
+    PpoSettings, Rollout, collect,
 };
 use epgt_rng::Pcg64;
 
@@ -12,21 +12,21 @@ struct Training {
     normalizer: Normalizer,
     agent: ActorCritic,
     rollout: Rollout,
-    settings: MethodSettings,
-    method: Method,
+    settings: Box<dyn MethodSettings>,
+    method: Box<dyn Method>,
     rng: Pcg64,
 }
 
 impl Training {
-    fn new(task: &str, n: usize, normalize: bool, settings: MethodSettings) -> Self {
-        let envs = VecEnv::new(epgt_envs::find(task).unwrap(), n, 1).unwrap();
+    fn new(task: &str, n: usize, normalize: bool, settings: Box<dyn MethodSettings>) -> Self {
+        let envs = VecEnv::new(&epgt_envs::find(task).unwrap(), n, 1).unwrap();
         let (observation, actions) = (envs.observation_space().size(), envs.action_space().clone());
         let mut rng = Pcg64::from_seed(1);
         let agent = ActorCritic::new(&PolicySettings::default(), observation, &actions, &mut rng);
         Self {
             normalizer: Normalizer::new(observation, n, normalize, normalize, settings.gamma()),
             rollout: Rollout::new(settings.n_steps(), n, observation, actions.size()),
-            method: Method::new(&settings, &agent, 1),
+            method: settings.method(&agent, 1),
             settings,
             envs,
             agent,
@@ -55,8 +55,8 @@ impl Training {
     }
 
     fn set(&mut self, name: &str, value: f64) {
-        let index = self.settings.schedulable().index(name).unwrap();
-        self.method.set(index, value);
+        let index = self.settings.index(name).unwrap();
+        self.method.schedulable_mut().set(index, value);
     }
 
     /// Mean return of the last `count` episodes within `steps` steps.
@@ -79,7 +79,7 @@ fn a2c_learns_to_balance_a_pole() {
         n_steps: 8,
         ..Default::default()
     };
-    let score = Training::new("CartPole-v1", 8, true, MethodSettings::A2c(settings)).train(60_000, 30);
+    let score = Training::new("CartPole-v1", 8, true, Box::new(settings)).train(60_000, 30);
     assert!(score > 200.0, "a random policy scores about 22, this one {score}");
 }
 
@@ -90,13 +90,13 @@ fn ppo_learns_to_balance_a_pole() {
         learning_rate: 1e-3,
         ..Default::default()
     };
-    let score = Training::new("CartPole-v1", 4, true, MethodSettings::Ppo(settings)).train(40_000, 30);
+    let score = Training::new("CartPole-v1", 4, true, Box::new(settings)).train(40_000, 30);
     assert!(score > 200.0, "a random policy scores about 22, this one {score}");
 }
 
 #[test]
 fn a_phase_starts_where_the_one_before_ended() {
-    let mut training = Training::new("CartPole-v1", 3, true, MethodSettings::of(Algorithm::A2c));
+    let mut training = Training::new("CartPole-v1", 3, true, Box::new(A2cSettings::default()));
     training.collect();
     let last = training.rollout.last_observations().numbers().to_vec();
     training.collect();
@@ -110,7 +110,7 @@ fn what_is_stored_is_what_the_policy_and_the_task_said() {
         "CartPole-v1",
         2,
         false,
-        MethodSettings::A2c(A2cSettings {
+        Box::new(A2cSettings {
             n_steps: 40,
             ..Default::default()
         }),
@@ -144,10 +144,10 @@ fn a_time_limit_is_bootstrapped_with_the_value_of_the_cut_observation() {
         n_steps: 450,
         ..Default::default()
     };
-    let mut training = Training::new("Pendulum-v1", 2, true, MethodSettings::A2c(settings));
+    let mut training = Training::new("Pendulum-v1", 2, true, Box::new(settings));
     training.collect();
 
-    let mut envs = VecEnv::new(epgt_envs::find("Pendulum-v1").unwrap(), 2, 1).unwrap();
+    let mut envs = VecEnv::new(&epgt_envs::find("Pendulum-v1").unwrap(), 2, 1).unwrap();
     let mut observations = vec![0.0; 6];
     envs.reset(&mut observations).unwrap();
     let mut normalizer = Normalizer::new(3, 2, true, true, 0.99);
@@ -180,7 +180,7 @@ fn a_time_limit_is_bootstrapped_with_the_value_of_the_cut_observation() {
 }
 
 /// Every method, with rollouts short enough for a test.
-fn methods() -> [MethodSettings; 3] {
+fn methods() -> [Box<dyn MethodSettings>; 3] {
     let ppo = PpoSettings {
         n_steps: 10,
         batch_size: 7,
@@ -191,19 +191,15 @@ fn methods() -> [MethodSettings; 3] {
         inverse_interval: 2,
         ..Default::default()
     };
-    [
-        MethodSettings::of(Algorithm::A2c),
-        MethodSettings::Ppo(ppo),
-        MethodSettings::Acktr(acktr),
-    ]
+    [Box::new(A2cSettings::default()), Box::new(ppo), Box::new(acktr)]
 }
 
 #[test]
 fn training_goes_on_from_a_checkpoint_as_if_nothing_had_happened() {
     for settings in methods() {
-        let mut whole = Training::new("MountainCarContinuous-v0", 2, true, settings);
+        let mut whole = Training::new("MountainCarContinuous-v0", 2, true, settings.clone());
         whole.train(200, 1);
-        let mut resumed = Training::new("MountainCarContinuous-v0", 2, true, settings);
+        let mut resumed = Training::new("MountainCarContinuous-v0", 2, true, settings.clone());
         resumed.envs.restore(&whole.envs.save()).unwrap();
         resumed.normalizer = whole.normalizer.clone();
         resumed.agent.restore(whole.agent.params.clone()).unwrap();
@@ -227,7 +223,7 @@ fn a_checkpoint_of_another_method_is_refused() {
 fn a_reward_that_is_not_finite_stops_the_update_before_the_parameters_move() {
     for settings in methods() {
         for reward in [f32::NAN, f32::INFINITY, f32::MAX] {
-            let mut training = Training::new("CartPole-v1", 2, true, settings);
+            let mut training = Training::new("CartPole-v1", 2, true, settings.clone());
             training.collect();
             training.rollout.rewards.fill(reward);
             let before = training.agent.params.values().to_vec();
@@ -244,7 +240,7 @@ fn a_reward_that_is_not_finite_stops_the_update_before_the_parameters_move() {
 #[test]
 fn a_constant_reward_is_no_reason_to_stop() {
     for settings in methods() {
-        let mut training = Training::new("CartPole-v1", 2, true, settings);
+        let mut training = Training::new("CartPole-v1", 2, true, settings.clone());
         for _ in 0..20 {
             training.collect();
             training.rollout.rewards.fill(1.0);
@@ -258,7 +254,7 @@ fn a_constant_reward_is_no_reason_to_stop() {
 #[test]
 fn a_gradient_that_is_not_finite_is_named_and_stops_the_update() {
     for settings in methods() {
-        let mut training = Training::new("CartPole-v1", 2, true, settings);
+        let mut training = Training::new("CartPole-v1", 2, true, settings.clone());
         training.collect();
         training.set("vf_coef", 1e38);
         training.rollout.rewards.fill(1e3);
@@ -272,22 +268,23 @@ fn a_gradient_that_is_not_finite_is_named_and_stops_the_update() {
 #[test]
 fn every_scheduled_hyperparameter_changes_the_next_updates() {
     for settings in methods() {
-        let mut training = Training::new("CartPole-v1", 2, true, settings);
+        let mut training = Training::new("CartPole-v1", 2, true, settings.clone());
         training.train(200, 1);
         training.collect();
         // Two steps apart, so that what was set before the second shows against the first.
         let updated = |name: &str, value: f64| {
             let (mut agent, mut rollout) = (training.agent.clone(), training.rollout.clone());
-            let mut method = training.method.clone();
+            let mut method = settings.method(&agent, 1);
+            method.restore(training.method.save()).unwrap();
             method.step(&mut agent, &mut rollout).unwrap();
-            if let Ok(index) = settings.schedulable().index(name) {
-                method.set(index, value);
+            if let Ok(index) = settings.index(name) {
+                method.schedulable_mut().set(index, value);
             }
             while method.step(&mut agent, &mut rollout).unwrap() == Phase::GoesOn {}
             agent.params.values().to_vec()
         };
         let usual = updated("nothing", 0.0);
-        for hyperparameter in settings.schedulable().hyperparameters() {
+        for hyperparameter in settings.hyperparameters() {
             let value = match hyperparameter.name {
                 "learning_rate" => 1e-2,
                 "max_grad_norm" => 1e-3,
@@ -307,7 +304,7 @@ fn every_scheduled_hyperparameter_changes_the_next_updates() {
 
 #[test]
 fn epochs_are_those_set_when_the_phase_began_and_rollouts_those_set_before_them() {
-    let mut training = Training::new("CartPole-v1", 2, true, methods()[1]);
+    let mut training = Training::new("CartPole-v1", 2, true, methods()[1].clone());
     training.set("n_epochs", 3.0);
     training.set("n_steps", 7.0);
     training.rollout.set_steps(training.method.n_steps());
@@ -325,7 +322,7 @@ fn a_linear_schedule_multiplies_what_was_set() {
     let mut settings = methods();
     for settings in &mut settings {
         settings.assign("learning_rate_schedule", "linear").unwrap();
-        let mut training = Training::new("CartPole-v1", 2, true, *settings);
+        let mut training = Training::new("CartPole-v1", 2, true, settings.clone());
         training.set("learning_rate", 0.5);
         training.method.set_remaining(0.25);
         assert_eq!(training.method.learning_rate(), 0.125);
@@ -347,7 +344,7 @@ fn a_phase_ends_before_the_policy_moves_further_than_asked() {
         target_kl: Some(0.01),
         ..Default::default()
     };
-    let mut training = Training::new("CartPole-v1", 2, true, MethodSettings::Ppo(settings));
+    let mut training = Training::new("CartPole-v1", 2, true, Box::new(settings));
     training.collect();
     let mut steps = 1;
     while training.step().unwrap() == Phase::GoesOn {
@@ -360,16 +357,16 @@ fn a_phase_ends_before_the_policy_moves_further_than_asked() {
 #[test]
 fn every_hyperparameter_is_read_back_as_it_was_set() {
     for settings in methods() {
-        let list = settings.schedulable().hyperparameters();
+        let list = settings.hyperparameters();
         for (index, hyperparameter) in list.iter().enumerate() {
-            assert_eq!(settings.schedulable().index(hyperparameter.name), Ok(index));
-            assert_eq!(hyperparameter.validate(settings.schedulable().get(index)), Ok(()));
-            let mut copy = settings;
+            assert_eq!(settings.index(hyperparameter.name), Ok(index));
+            assert_eq!(hyperparameter.validate(settings.get(index)), Ok(()));
+            let mut copy = settings.clone();
             copy.assign(hyperparameter.name, "4").unwrap();
             let others = (0..list.len()).filter(|&other| other != index);
-            assert_eq!(copy.schedulable().get(index), 4.0);
+            assert_eq!(copy.get(index), 4.0);
             for other in others {
-                assert_eq!(copy.schedulable().get(other), settings.schedulable().get(other));
+                assert_eq!(copy.get(other), settings.get(other));
             }
         }
     }

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let directory = PathBuf::from(arguments.next().unwrap_or_else(|| ".".to_string()));
     let steps: u32 = arguments.next().map_or(Ok(20), |steps| steps.parse())?;
     for task in tasks() {
-        let mut env = match make(task.id) {
+        let mut env = match make(&task.id) {
             Ok(env) => env,
             Err(error) => {
                 println!("{}: {error}", task.id);

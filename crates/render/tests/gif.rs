@@ -8,6 +8,7 @@ use decoder::{Frame, decode};
 use epgt_envs::{Color, Scene, make};
 use epgt_render::{Colors, Gif, Image, draw, png};
 use epgt_rng::Pcg64;
+use epgt_testing::needs;
 
 /// The file of these images, the delay of each growing by one.
 fn encode(images: &[Image]) -> Vec<u8> {
@@ -113,12 +114,10 @@ fn of_too_many_colours_plain_ones_stay_exact_and_the_others_close() {
     assert!(worst.is_some_and(|worst| (1..70).contains(&worst)), "{worst:?}");
 }
 
+#[needs(python)]
 #[test]
 fn pillow_sees_the_same_frames() {
-    let Some(python) = std::env::var_os("EPGT_PYTHON").filter(|name| !name.is_empty()) else {
-        eprintln!("EPGT_PYTHON is not set: nothing to compare with");
-        return;
-    };
+    let python = std::env::var_os("EPGT_PYTHON").expect("EPGT_PYTHON names a Python");
     // Every frame as "delay pixels-in-hexadecimal", and a still image in the same way.
     let script = "import sys\nfrom PIL import Image, ImageSequence\nfor name in sys.argv[1:]:\n  \
                   for f in ImageSequence.Iterator(Image.open(name)):\n    \

@@ -43,7 +43,7 @@ pub struct Entry {
     /// Its current value as a TOML literal.
     pub value: String,
     /// The names it accepts, for settings that take one of a few; empty otherwise.
-    pub choices: &'static [&'static str],
+    pub choices: Vec<String>,
 }
 
 /// A struct declared by [`settings!`].
@@ -87,7 +87,7 @@ macro_rules! settings {
                     meaning: [$($doc),+].map(str::trim).join(" "),
                     symbol: concat!($($symbol)?),
                     value: $crate::Value::show(&self.$field),
-                    choices: <$type as $crate::Value>::CHOICES,
+                    choices: <$type as $crate::Value>::CHOICES.iter().map(|&name| name.to_string()).collect(),
                 },)+]
             }
 

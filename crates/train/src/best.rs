@@ -19,7 +19,7 @@ use crate::policy_file::{self, EncodedPolicy};
 use crate::run::{BEST_POLICY, CHECKPOINT, earlier_result};
 use crate::settings::RunSettings;
 use crate::trainer::Counters;
-use crate::{EvalPlan, Evaluation, evaluate};
+use crate::{Config, EvalPlan, Evaluation, evaluate};
 
 choice! {
     /// What decides which policy is kept as the best.
@@ -77,11 +77,12 @@ impl Best {
 
 /// Plays the best policy of a finished run for `final_episodes` episodes; `None` where `watch` stops it.
 pub(crate) fn play_best(
-    run: &RunSettings,
+    config: &Config,
     directory: &Path,
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Option<Evaluation>, RunError> {
-    let mut policy = policy_file::read(&directory.join(BEST_POLICY))?;
+    let run = &config.run;
+    let mut policy = policy_file::read_in(&directory.join(BEST_POLICY), &config.registry)?;
     let plan = EvalPlan {
         episodes: run.final_episodes,
         seed: Pcg64::for_purpose(run.seed, "final evaluation", 0).next_u64() >> 1,

@@ -8,14 +8,17 @@ mod extent;
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::sync::Arc;
 
-use epgt_hyper::HyperSettings;
-use epgt_pg::{Algorithm, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings};
+use epgt_hyper::{Epgt, FixedAt, HyperSettings};
+use epgt_pg::{A2cSettings, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings};
 use epgt_settings::{Entry, Settings, Value, quoted};
 
 use crate::defaults;
 use crate::population::PopulationSettings;
-use crate::settings::{Assignment, Preset, RunSettings};
+use crate::registry::Registry;
+use crate::scheduler::Scheduler;
+use crate::settings::{Assignment, Name, Preset, RewardSettings, RunSettings};
 
 /// The most environment steps of a run; it keeps products of counts far from what a number holds.
 const MOST_STEPS: u64 = 10_000_000_000_000;
@@ -24,14 +27,20 @@ const MOST_STEPS: u64 = 10_000_000_000_000;
 const MOST_EPISODES: usize = 100_000;
 
 /// Everything that decides what a run does.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Config {
+    /// What it can name.
+    pub registry: Arc<Registry>,
     /// The run itself.
     pub run: RunSettings,
     /// The networks.
     pub policy: PolicySettings,
     /// The policy-gradient method.
-    pub method: MethodSettings,
+    pub method: Box<dyn MethodSettings>,
+    /// Who schedules the hyperparameters.
+    pub scheduler: Scheduler,
+    /// What the hyper-agent is rewarded with.
+    pub reward: RewardSettings,
     /// The hyper-agent.
     pub hyper: HyperSettings,
     /// The scheduler `hoof`.
@@ -58,17 +67,29 @@ impl Config {
     /// # Ok::<(), String>(())
     /// ```
     pub fn build(assignments: &[Assignment]) -> Result<Self, String> {
-        let config = Self::lay(assignments)?;
+        Self::build_in(&Registry::builtin(), assignments)
+    }
+
+    /// [`build`](Self::build) where more can be named than the program's own tasks, methods, schedulers and hyper-rewards.
+    pub fn build_in(registry: &Arc<Registry>, assignments: &[Assignment]) -> Result<Self, String> {
+        let config = Self::lay_in(registry, assignments)?;
         config.validate()?;
         Ok(config)
     }
 
     /// The layers without the final check: enough to print a configuration.
     pub fn lay(assignments: &[Assignment]) -> Result<Self, String> {
+        Self::lay_in(&Registry::builtin(), assignments)
+    }
+
+    fn lay_in(registry: &Arc<Registry>, assignments: &[Assignment]) -> Result<Self, String> {
         let mut config = Self {
+            registry: registry.clone(),
             run: RunSettings::default(),
             policy: PolicySettings::default(),
-            method: MethodSettings::of(Algorithm::A2c),
+            method: Box::new(A2cSettings::default()),
+            scheduler: Scheduler::HyperAgent(Arc::new(Epgt)),
+            reward: RewardSettings::default(),
             hyper: HyperSettings::default(),
             hoof: HoofSettings::default(),
             meta: MetaGradientSettings::default(),
@@ -88,21 +109,23 @@ impl Config {
             }
         }
         if decisive("algo").is_none() && !config.run.task.is_empty() {
-            config.run.algo = defaults::algorithm(&config.run.task);
+            config.run.algo = Name::new(defaults::algorithm(&config.run.task));
         }
-        config.method = MethodSettings::of(config.run.algo);
+        let named = registry.method(config.run.algo.name());
+        config.method = named.map_err(|wants| unusable("algo", config.run.algo.name(), &wants))?;
         if !config.run.task.is_empty() {
-            epgt_envs::find(&config.run.task).map_err(|error| error.to_string())?;
+            registry.task(&config.run.task).map_err(|error| error.to_string())?;
             // What a foreign task is like can be said once its options are known.
             for assignment in assignments.iter().filter(|said| said.key.starts_with("env.")) {
                 config.assign(&assignment.key, &assignment.value)?;
             }
-            for (key, value) in defaults::of(&config.task()?, config.run.algo) {
+            for (key, value) in defaults::of(&config.task()?, config.run.algo.name()) {
                 config.assign(key, value)?;
             }
         }
         if config.run.preset == Preset::Paper {
             config.hyper = HyperSettings::paper();
+            config.reward.outcome = Name::new("discounted");
             config.run.staggered_starts = false;
         }
         if assignments.iter().any(|assignment| assignment.key.starts_with("tune.")) {
@@ -117,7 +140,7 @@ impl Config {
         // One order, however the user wrote them: it decides what a joint hyper-action's number means.
         config
             .tune
-            .sort_by_key(|(name, _)| config.method.schedulable().index(name).unwrap_or(usize::MAX));
+            .sort_by_key(|(name, _)| config.method.index(name).unwrap_or(usize::MAX));
         Ok(config)
     }
 
@@ -164,16 +187,41 @@ impl Config {
         let result = match qualified.split_once('.') {
             Some(("policy", name)) => self.policy.assign(name, value),
             Some((section, name)) if section == self.run.algo.name() => self.method.assign(name, value),
+            Some(("hyper", "outcome")) => self.assign_outcome(value),
             Some(("hyper", name)) => self.hyper.assign(name, value),
             Some(("hoof", name)) => self.hoof.assign(name, value),
             Some(("meta", name)) => self.meta.assign(name, value),
             Some(("population", name)) => self.population.assign(name, value),
+            None if qualified == "scheduler" => self.assign_scheduler(value),
             _ => self.run.assign(&qualified, value),
         };
         result.map_err(|error| match qualified.split_once('.') {
             Some((section, _)) => format!("{section}.{error}"),
             None => error,
         })
+    }
+
+    fn assign_scheduler(&mut self, value: &str) -> Result<(), String> {
+        let name = Name::parse(value)?;
+        let named = self.registry.scheduler(name.name());
+        self.scheduler = named.map_err(|wants| unusable("scheduler", value, &wants))?;
+        self.run.scheduler = name;
+        Ok(())
+    }
+
+    fn assign_outcome(&mut self, value: &str) -> Result<(), String> {
+        let name = Name::parse(value)?;
+        let named = self.registry.hyper_reward(name.name());
+        named.map_err(|wants| unusable("outcome", value, &wants))?;
+        self.reward.outcome = name;
+        Ok(())
+    }
+
+    /// Makes it the configuration of a run that keeps its values, whoever scheduled them before.
+    pub(crate) fn keep_values(&mut self) {
+        self.scheduler = Scheduler::HyperAgent(Arc::new(epgt_hyper::Fixed));
+        self.run.scheduler = Name::new(self.scheduler.name());
+        self.hyper.fixed_at = FixedAt::Default;
     }
 
     /// Refuses a setting that was said more than once, which would leave it to the order which of them holds. Each assignment comes
@@ -214,16 +262,15 @@ impl Config {
         if keys.iter().any(|known| known == key) {
             return Ok(key.to_string());
         }
-        let algo = self.run.algo;
+        let algo = self.run.algo.name();
         if let Some((section, name)) = key.split_once('.')
-            && let Ok(other) = Algorithm::parse(section)
-            && other != algo
+            && section != algo
+            && self.registry.method(section).is_ok()
         {
             return Err(format!(
                 "'{}' is a setting of {section}, but the method is {algo}: use --algo {section}, or {algo}.{}",
                 quoted(key),
-                quoted(name),
-                algo = algo.name()
+                quoted(name)
             ));
         }
         let ending = format!(".{key}");
@@ -262,12 +309,25 @@ impl Config {
     }
 
     /// All settings by section; the run's own have none.
-    pub fn sections(&self) -> Vec<(&'static str, Vec<Entry>)> {
+    pub fn sections(&self) -> Vec<(&str, Vec<Entry>)> {
+        let mut run = self.run.entries();
+        for entry in &mut run {
+            match entry.key {
+                "algo" => entry.choices = owned(self.registry.method_names()),
+                "scheduler" => entry.choices = owned(self.registry.scheduler_names()),
+                _ => {}
+            }
+        }
+        let mut hyper = self.reward.entries();
+        for entry in &mut hyper {
+            entry.choices = owned(self.registry.hyper_reward_names());
+        }
+        hyper.extend(self.hyper.entries());
         vec![
-            ("", self.run.entries()),
+            ("", run),
             ("policy", self.policy.entries()),
             (self.run.algo.name(), self.method.entries()),
-            ("hyper", self.hyper.entries()),
+            ("hyper", hyper),
             ("hoof", self.hoof.entries()),
             ("meta", self.meta.entries()),
             ("population", self.population.entries()),
@@ -351,11 +411,27 @@ impl Config {
         self.method.validate().map_err(|error| format!("{section}.{error}"))?;
         self.hyper.validate().map_err(|error| format!("hyper.{error}"))?;
         if let Some((rule, tuned)) = self.rule()? {
-            rule.check(&self.method, &tuned)?;
+            rule.check(&*self.method, &tuned).map_err(|error| error.to_string())?;
         }
         self.population.validate(self)?;
         self.check_method()
     }
+}
+
+/// Configurations that print alike are alike.
+impl PartialEq for Config {
+    fn eq(&self, other: &Self) -> bool {
+        self.registry == other.registry && self.to_toml() == other.to_toml()
+    }
+}
+
+/// The sentence that refuses a setting's value.
+fn unusable(key: &str, value: &str, wants: &str) -> String {
+    format!("{key} = {} cannot be used: {wants}", quoted(value))
+}
+
+fn owned(names: Vec<&str>) -> Vec<String> {
+    names.into_iter().map(String::from).collect()
 }
 
 fn toml_text(value: &toml::Value) -> String {

@@ -4,34 +4,35 @@
 //! episode returns. The scores that these settings reach, with their seeds, are in `docs/defaults.md`.
 
 use epgt_envs::{TaskSpec, family};
-use epgt_pg::Algorithm;
 
 /// The method that a user gets who names only the task: PPO where a simulator is the work, since it makes more of every step.
-pub fn algorithm(task: &str) -> Algorithm {
+pub fn algorithm(task: &str) -> &'static str {
     match family(task) {
-        "CartPole" | "Acrobot" | "MountainCar" | "MountainCarContinuous" | "Pendulum" => Algorithm::A2c,
-        _ => Algorithm::Ppo,
+        "CartPole" | "Acrobot" | "MountainCar" | "MountainCarContinuous" | "Pendulum" => "a2c",
+        _ => "ppo",
     }
 }
 
 type Pairs = &'static [(&'static str, &'static str)];
 
 /// `key = value` pairs for a task and method, laid upon the settings' own defaults.
-pub fn of(task: &TaskSpec, algorithm: Algorithm) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+pub fn of(task: &TaskSpec, method: &str) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
     let family = match task.id.starts_with("gym:") {
         _ if task.is_atari() => "atari",
         // Nothing is known of a foreign task but what it shows and its kind of action.
         true if task.image.is_some() => "images",
         true if task.action.iter().all(|entry| entry.low == entry.high) => "discrete",
         true => "continuous",
-        false => family(task.id),
+        false => family(&task.id),
     };
-    let method = match algorithm {
-        Algorithm::A2c => a2c(family),
-        Algorithm::Ppo => ppo(family),
-        Algorithm::Acktr => acktr(family),
+    // Of a method of somebody's own nothing is known.
+    let of_method = match method {
+        "a2c" => a2c(family),
+        "ppo" => ppo(family),
+        "acktr" => acktr(family),
+        _ => &[],
     };
-    [of_task(family), of_method(algorithm), method]
+    [of_task(family), of_every_task(method), of_method]
         .into_iter()
         .flatten()
         .copied()
@@ -59,12 +60,12 @@ fn of_task(family: &str) -> Pairs {
 }
 
 /// What holds for every task.
-fn of_method(algorithm: Algorithm) -> Pairs {
-    match algorithm {
-        Algorithm::A2c | Algorithm::Acktr => &[],
+fn of_every_task(method: &str) -> Pairs {
+    match method {
         // All updates of a phase share one return: one hyper-action per phase, and each hyperparameter judged on its own
         // (method.md section 8).
-        Algorithm::Ppo => &[("hyper.hold", "phase"), ("hyper.action_values", "factored")],
+        "ppo" => &[("hyper.hold", "phase"), ("hyper.action_values", "factored")],
+        _ => &[],
     }
 }
 

@@ -2,26 +2,36 @@
 
 use epgt_envs::RowShape;
 use epgt_nn::Remote;
-use epgt_pg::ActorCritic;
+use epgt_pg::{ActorCritic, Method};
 
 use crate::trainer::{TrainError, Trainer};
 use crate::{Config, Device};
 
-/// The processor that a run's networks go to; `None` for this one.
+/// The processor that a run's networks are moved to; `None` for this one. `method` is sent to it first, so that a
+/// processor which lacks something for the method is not used.
 pub(crate) fn open(
     config: &Config,
     observation: RowShape,
     policy: &ActorCritic,
+    method: &mut dyn Method,
 ) -> Result<Option<Box<dyn Remote>>, String> {
     let image = match observation {
         RowShape::Image(sides) => Some(sides),
         RowShape::Numbers(_) => None,
     };
+    let open = |sides, method: &mut dyn Method| -> Result<Box<dyn Remote>, String> {
+        let mut remote = gpu::open(config, sides, policy)?;
+        method.send(&mut *remote).map_err(|error| error.to_string())?;
+        match remote.fault() {
+            Some(sentence) => Err(sentence),
+            None => Ok(remote),
+        }
+    };
     match (config.run.device, unfit(config, image), image) {
         (Device::Cpu, ..) | (Device::Auto, Some(_), _) => Ok(None),
         (Device::Cuda, Some(reason), _) => Err(format!("device = cuda cannot be used: {reason}; use --device cpu")),
-        (Device::Auto, None, Some(sides)) => Ok(gpu::open(config, sides, policy).ok()),
-        (Device::Cuda, None, Some(sides)) => gpu::open(config, sides, policy).map(Some),
+        (Device::Auto, None, Some(sides)) => Ok(open(sides, method).ok()),
+        (Device::Cuda, None, Some(sides)) => open(sides, method).map(Some),
         (_, None, None) => Ok(None),
     }
 }
@@ -30,9 +40,9 @@ pub(crate) fn open(
 fn unfit(config: &Config, image: Option<[usize; 3]>) -> Option<&'static str> {
     if image.is_none() {
         Some("only policies that look at images are large enough for a GPU to pay")
-    } else if config.run.scheduler.is_rule() {
+    } else if config.scheduler.is_rule() {
         Some("hoof and meta-gradient look into the update itself, on the CPU")
-    } else if config.run.scheduler.is_population() {
+    } else if config.scheduler.population().is_some() {
         Some("the members of a population train side by side on the CPU's cores")
     } else if config.policy.image_hidden.len() != 1 {
         Some("the GPU's network has exactly one dense layer (policy.image_hidden)")
@@ -44,7 +54,6 @@ fn unfit(config: &Config, image: Option<[usize; 3]>) -> Option<&'static str> {
 #[cfg(feature = "cuda")]
 mod gpu {
     use epgt_cuda::{ConvShape, Gpu, NetShape};
-    use epgt_pg::MethodSettings;
 
     use super::*;
 
@@ -64,11 +73,7 @@ mod gpu {
             heads: vec![policy.distribution.outputs(), 1],
             rest: policy.log_std().len(),
         };
-        let mut gpu = Gpu::open(shape, config.run.tf32)?;
-        if matches!(config.method, MethodSettings::Acktr(_)) {
-            gpu.start_kfac()?;
-        }
-        Ok(Box::new(gpu))
+        Ok(Box::new(Gpu::open(shape, config.run.tf32)?))
     }
 }
 
@@ -82,33 +87,46 @@ mod gpu {
 }
 
 impl Trainer {
-    /// What the processor of the networks calls itself, where it is not this one.
+    /// The name of the other processor that the networks are on, if they are on one.
     pub fn device(&self) -> Option<String> {
         self.policy.remote().map(Remote::name)
     }
 
-    /// Moves the networks to another processor, and with them all that it keeps.
-    pub fn move_to(&mut self, remote: Box<dyn Remote>) {
+    /// Moves the networks, and the state of the method and the hyper-agent, to another processor, or says what that
+    /// processor lacks.
+    pub fn move_to(&mut self, remote: Box<dyn Remote>) -> Result<(), String> {
         self.policy.move_to(remote);
-        self.send();
+        self.send()
     }
 
-    /// Brings everything that is kept on another processor here: before a checkpoint or a policy file is made.
+    /// Reads everything that another processor keeps: before a checkpoint or a policy file is made.
     pub fn fetch(&mut self) -> Result<(), TrainError> {
         self.policy.fetch();
-        if let Some(remote) = self.policy.remote() {
+        if let Some(remote) = self.policy.remote_mut() {
             self.method.fetch(remote);
-            self.hyper.fetch(remote);
+            if let Some(state) = remote.state() {
+                self.hyper.fetch(state);
+            }
         }
         self.check_device()
     }
 
-    /// Gives everything that another processor keeps to it, but for the weights.
-    pub(crate) fn send(&mut self) {
+    /// Writes everything that another processor keeps to it, but for the weights.
+    pub(crate) fn send(&mut self) -> Result<(), String> {
         if let Some(remote) = self.policy.remote_mut() {
-            self.method.send(remote);
-            self.hyper.send(remote);
+            self.method.send(remote).map_err(|error| error.to_string())?;
+            if let Some(state) = remote.state_mut() {
+                self.hyper.send(state);
+            }
         }
+        Ok(())
+    }
+
+    /// Whether the hyper-agent reads its state where the networks are. If not, the networks are fetched before every
+    /// choice.
+    pub(crate) fn reads_remote_state(&self) -> bool {
+        let has_state = |remote: &dyn Remote| remote.state().is_some();
+        self.hyper.reads_remote_state() && self.policy.remote().is_some_and(has_state)
     }
 
     pub(crate) fn check_device(&self) -> Result<(), TrainError> {

@@ -6,13 +6,14 @@
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::lock::lock;
 use crate::marker::{Holds, MARKER, Marker};
 use crate::outcome::RunError;
 use crate::population::{MEMBERS, POPULATION};
 use crate::run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT};
-use crate::{Assignment, Config, Device, artifact, logs};
+use crate::{Assignment, Config, Device, Registry, artifact, logs};
 
 /// Refuses a directory that a new run cannot have: one that is somebody else's, and without `force` one that holds a run.
 ///
@@ -152,12 +153,14 @@ fn remove(path: &Path) -> Result<(), RunError> {
 /// let longer = epgt_train::ResumeWith { steps: Some(2_000_000), ..Default::default() };
 /// assert_eq!(longer.device, None);
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResumeWith {
     /// The processor of the networks; a checkpoint is the same on all.
     pub device: Option<Device>,
     /// The steps of the whole run.
     pub steps: Option<u64>,
+    /// What its configuration can name.
+    pub registry: Arc<Registry>,
 }
 
 /// A run's directory that this process has taken to go on there.
@@ -172,7 +175,7 @@ pub(crate) struct Opened {
 
 /// Takes a run's directory to go on there.
 pub(crate) fn open(directory: &Path, with: ResumeWith) -> Result<Opened, RunError> {
-    let (mut config, mut config_text) = read_config(directory)?;
+    let (mut config, mut config_text) = read_config(directory, &with.registry)?;
     let lock = lock(directory)?;
     let Some(marker) = Marker::read(directory)? else {
         return Err(RunError(format!(
@@ -183,7 +186,7 @@ pub(crate) fn open(directory: &Path, with: ResumeWith) -> Result<Opened, RunErro
     if let Some(steps) = with.steps {
         let mut said = Config::read_toml(&config_text)?;
         said.push(Assignment::new("steps", steps));
-        config = Config::build(&said)?;
+        config = Config::build_in(&with.registry, &said)?;
         config_text = config.to_toml();
     }
     config.run.device = with.device.unwrap_or(config.run.device);
@@ -284,7 +287,7 @@ pub fn claim(directory: &Path, config: &Config) -> Result<(), RunError> {
 }
 
 /// The configuration in a run directory, and its text.
-pub(crate) fn read_config(directory: &Path) -> Result<(Config, String), RunError> {
+pub(crate) fn read_config(directory: &Path, registry: &Arc<Registry>) -> Result<(Config, String), RunError> {
     let text = config_text(directory)?.ok_or_else(|| {
         RunError(format!(
             "{} is not a run directory: it has no {CONFIG}",
@@ -292,7 +295,7 @@ pub(crate) fn read_config(directory: &Path) -> Result<(Config, String), RunError
         ))
     })?;
     let config = Config::read_toml(&text)
-        .and_then(|assignments| Config::build(&assignments))
+        .and_then(|assignments| Config::build_in(registry, &assignments))
         .map_err(|error| RunError(format!("{}: {error}", directory.join(CONFIG).display())))?;
     // A marker's text has no comments; the file that is written from it has.
     match directory.join(CONFIG).exists() {

@@ -20,7 +20,7 @@ impl Config {
     /// # Ok::<(), String>(())
     /// ```
     pub fn task(&self) -> Result<TaskSpec, String> {
-        let task = epgt_envs::find(&self.run.task).map_err(|error| error.to_string())?;
+        let task = self.registry.task(&self.run.task).map_err(|error| error.to_string())?;
         let options = self.env.iter().map(|(name, value)| (name, value));
         task.with(options).map_err(|error| error.to_string())
     }

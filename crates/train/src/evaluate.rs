@@ -27,8 +27,8 @@ impl EvalActions {
     /// ```
     /// use epgt_envs::find;
     /// use epgt_train::EvalActions;
-    /// assert!(EvalActions::Auto.are_drawn(find("PongNoFrameskip-v4")?));
-    /// assert!(!EvalActions::Auto.are_drawn(find("CartPole-v1")?));
+    /// assert!(EvalActions::Auto.are_drawn(&find("PongNoFrameskip-v4")?));
+    /// assert!(!EvalActions::Auto.are_drawn(&find("CartPole-v1")?));
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
     pub fn are_drawn(self, task: &TaskSpec) -> bool {
@@ -160,9 +160,9 @@ impl Evaluation {
 /// let mut policy = ActorCritic::new(&PolicySettings::default(), 4, &space, &mut Pcg64::from_seed(0));
 /// let normalizer = Normalizer::new(4, 1, true, true, 0.99);
 /// let plan = EvalPlan { episodes: 20, ..EvalPlan::default() };
-/// let evaluation = epgt_train::evaluate(&mut policy, &normalizer, task, &plan, &mut |_| true).unwrap();
+/// let evaluation = epgt_train::evaluate(&mut policy, &normalizer, &task, &plan, &mut |_| true).unwrap();
 /// assert_eq!(evaluation.unwrap().returns.len(), 20);
-/// let stopped = epgt_train::evaluate(&mut policy, &normalizer, task, &plan, &mut |_| false).unwrap();
+/// let stopped = epgt_train::evaluate(&mut policy, &normalizer, &task, &plan, &mut |_| false).unwrap();
 /// assert_eq!(stopped, None);
 /// ```
 pub fn evaluate(
@@ -246,7 +246,7 @@ mod tests {
             seed: 9,
             ..EvalPlan::default()
         };
-        let evaluated = evaluate(&mut policy, &normalizer, task, &plan, &mut |_| true)
+        let evaluated = evaluate(&mut policy, &normalizer, &task, &plan, &mut |_| true)
             .unwrap()
             .unwrap();
 
@@ -265,7 +265,7 @@ mod tests {
     }
 
     /// A policy that leaves the pendulum hanging, whose episodes all last 200 steps.
-    fn pendulum() -> (&'static TaskSpec, ActorCritic, Normalizer) {
+    fn pendulum() -> (TaskSpec, ActorCritic, Normalizer) {
         let task = find("Pendulum-v1").unwrap();
         let space = task.make().unwrap().action_space().clone();
         let policy = ActorCritic::new(&PolicySettings::default(), 3, &space, &mut Pcg64::from_seed(2));
@@ -281,7 +281,7 @@ mod tests {
                 max_steps,
                 ..EvalPlan::default()
             };
-            evaluate(&mut policy, &normalizer, task, &plan, &mut |_| true)
+            evaluate(&mut policy, &normalizer, &task, &plan, &mut |_| true)
                 .unwrap()
                 .unwrap()
         };
@@ -311,7 +311,7 @@ mod tests {
             seen.len() < 250
         };
         assert_eq!(
-            evaluate(&mut policy, &normalizer, task, &plan, &mut watch).unwrap(),
+            evaluate(&mut policy, &normalizer, &task, &plan, &mut watch).unwrap(),
             None
         );
         assert_eq!((seen[198], seen[199], seen[249]), (0, 16, 16));

@@ -17,13 +17,14 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use epgt_envs::{Normalizer, RowShape, Space, TaskSpec};
-use epgt_pg::{ActorCritic, PolicySettings};
+use epgt_pg::{ActorCritic, PgError, PolicySettings};
 use epgt_rng::Pcg64;
 use epgt_settings::Settings;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 
+use crate::Registry;
 use crate::artifact::{ArtifactError, reason, sha256_hex};
 
 /// A policy with all that is needed to act.
@@ -197,8 +198,13 @@ fn parts(bytes: &[u8]) -> Result<(SafeTensors<'_>, Description), String> {
 /// The most bytes of a policy file; the networks of a longer one would not have been trained.
 const MOST_BYTES: u64 = 8_000_000_000;
 
-/// Reads a policy file.
+/// Reads a policy file of one of the program's own tasks.
 pub fn read(path: &Path) -> Result<Policy, String> {
+    read_in(path, &Registry::builtin())
+}
+
+/// Reads a policy file of any task that the registry holds.
+pub fn read_in(path: &Path, registry: &Registry) -> Result<Policy, String> {
     let unreadable = |reason: String| {
         let path = path.into();
         ArtifactError::Unreadable { path, reason }.to_string()
@@ -214,7 +220,7 @@ pub fn read(path: &Path) -> Result<Policy, String> {
         )));
     }
     let bytes = std::fs::read(path).map_err(|error| unreadable(reason(&error)))?;
-    decode(&bytes).map_err(|refusal| match refusal {
+    decode(&bytes, registry).map_err(|refusal| match refusal {
         Refusal::NotAPolicy(reason) => format!("{} is not a policy of this program: {reason}", path.display()),
         Refusal::Task(reason) => format!("the policy {} cannot be played: {reason}", path.display()),
     })
@@ -229,20 +235,27 @@ enum Refusal {
     Task(String),
 }
 
+impl From<PgError> for Refusal {
+    fn from(error: PgError) -> Self {
+        Self::NotAPolicy(error.to_string())
+    }
+}
+
 impl From<String> for Refusal {
     fn from(reason: String) -> Self {
         Self::NotAPolicy(reason)
     }
 }
 
-fn decode(bytes: &[u8]) -> Result<Policy, Refusal> {
+fn decode(bytes: &[u8], registry: &Registry) -> Result<Policy, Refusal> {
     let (file, description) = parts(bytes)?;
     if description.format > FORMAT {
         let format = description.format;
         return Err(format!("it has format {format}, and this version reads up to {FORMAT}").into());
     }
     let digest = digest(bytes)?;
-    let task = epgt_envs::find(&description.task)
+    let task = registry
+        .task(&description.task)
         .and_then(|task| task.with(description.env))
         .map_err(|error| Refusal::Task(error.to_string()))?;
     let env = task.make().map_err(|error| Refusal::Task(error.to_string()))?;
@@ -368,7 +381,7 @@ mod tests {
             };
             let (mut networks, normalizer) = trained(&settings);
             let bytes = encode(&pendulum(), &settings, &networks, &normalizer, true).unwrap();
-            let mut policy = decode(&bytes.bytes).unwrap();
+            let mut policy = decode(&bytes.bytes, &Registry::new()).unwrap();
             assert_eq!(policy.digest.as_ref(), Some(&bytes.digest));
             assert_eq!(policy.settings, settings);
             assert_eq!(policy.return_variance, normalizer.return_variance());
@@ -385,7 +398,11 @@ mod tests {
     #[test]
     fn a_file_of_format_1_is_read_as_it_was_meant() {
         // Trained by the version before format 2; the numbers are NumPy's for the file's tensors.
-        let mut policy = decode(include_bytes!("../tests/data/policy_format_1.safetensors")).unwrap();
+        let mut policy = decode(
+            include_bytes!("../tests/data/policy_format_1.safetensors"),
+            &Registry::new(),
+        )
+        .unwrap();
         let [action, value] = answer(&mut policy.networks, &policy.normalizer);
         assert!((action + 0.002_064_07).abs() < 1e-6, "{action}");
         assert!((value + 0.588_354_8).abs() < 1e-6, "{value}");
@@ -395,14 +412,14 @@ mod tests {
     fn damaged_and_foreign_files_are_refused_by_reason() {
         let (networks, normalizer) = trained(&small());
         let encode = |task: &TaskSpec, settings| encode(task, &settings, &networks, &normalizer, true).unwrap().bytes;
-        let reason = |bytes: &[u8]| match decode(bytes).err() {
+        let reason = |bytes: &[u8]| match decode(bytes, &Registry::new()).err() {
             Some(Refusal::NotAPolicy(reason)) => reason,
             other => panic!("{other:?}"),
         };
         let bytes = encode(&pendulum(), small());
         assert!(reason(&bytes[..bytes.len() / 2]).contains("damaged"));
         assert!(reason(b"not a policy").contains("damaged"));
-        assert!(reason(&encode(epgt_envs::find("CartPole-v1").unwrap(), small())).contains("another shape"));
+        assert!(reason(&encode(&epgt_envs::find("CartPole-v1").unwrap(), small())).contains("another shape"));
         let foreign = safetensors::serialize(Vec::<(&str, TensorView<'_>)>::new(), None).unwrap();
         assert!(reason(&foreign).contains("lacks the description"));
         let shared = PolicySettings {
@@ -414,7 +431,7 @@ mod tests {
             squash: true,
             ..small()
         };
-        assert!(reason(&encode(epgt_envs::find("CartPole-v1").unwrap(), squash)).contains("finite bounds"));
+        assert!(reason(&encode(&epgt_envs::find("CartPole-v1").unwrap(), squash)).contains("finite bounds"));
         // Sizes that only the header claims are never made.
         for hidden in [vec![1 << 32, 32], vec![usize::MAX; 3]] {
             let claimed = PolicySettings { hidden, ..small() };
@@ -429,7 +446,7 @@ mod tests {
         let image = |change: fn(&mut PolicySettings)| {
             let mut settings = small();
             change(&mut settings);
-            reason(&encode(epgt_envs::find("PixelCatch-v0").unwrap(), settings))
+            reason(&encode(&epgt_envs::find("PixelCatch-v0").unwrap(), settings))
         };
         assert!(image(|settings| settings.conv_channels = vec![1 << 40, 64, 32]).contains("more than it holds"));
         assert!(image(|settings| settings.image_hidden = vec![1 << 40]).contains("more than it holds"));
@@ -455,14 +472,14 @@ mod tests {
         let mut networks = ActorCritic::new(&settings, task.observed(), &actions, &mut Pcg64::from_seed(7));
         networks.params.values_mut().iter_mut().for_each(|x| *x += 0.1);
         let bytes = encode(
-            task,
+            &task,
             &settings,
             &networks,
             &Normalizer::new(0, 1, true, true, 0.99),
             true,
         )
         .unwrap();
-        let mut policy = decode(&bytes.bytes).unwrap();
+        let mut policy = decode(&bytes.bytes, &Registry::new()).unwrap();
         let image: Vec<u8> = (0..task.observed().size()).map(|i| (i % 256) as u8).collect();
         let (mut expected, mut value) = ([0.0], [0.0]);
         networks.values_of(&image, 1, &mut expected);

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use epgt_envs::gymnasium::ended_cpu_seconds;
+use epgt_envs::ended_worker_cpu_seconds;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact;
@@ -112,7 +112,7 @@ impl Run {
     /// Starts a run in a new directory, or an empty one. A run that is there is only replaced with `force`, and then only its own
     /// files; a directory with other files is always refused.
     pub fn create(config: Config, directory: &Path, force: bool) -> Result<Self, RunError> {
-        if config.run.scheduler.is_population() {
+        if config.scheduler.population().is_some() {
             let name = config.run.scheduler.name();
             return Err(RunError(format!(
                 "the scheduler {name} takes a population; start it with Training::create"
@@ -194,7 +194,7 @@ impl Run {
             started: Instant::now(),
             cpu_clock: usage::thread_cpu_seconds,
             // A worker's start belongs to its run.
-            cpu_started: usage::thread_cpu_seconds() + ended_cpu_seconds(),
+            cpu_started: usage::thread_cpu_seconds() + ended_worker_cpu_seconds(),
             notes: Vec::new(),
             has_told_of_cuts: false,
             _lock: lock,
@@ -289,7 +289,7 @@ impl Run {
         let mut final_score = None;
         if self.best.has_final_score(&self.config.run) {
             let mut watch = watched(self.progress(), self.config.run.final_episodes, stop, observe);
-            match best::play_best(&self.config.run, &self.directory, &mut watch)? {
+            match best::play_best(&self.config, &self.directory, &mut watch)? {
                 None => return Ok(interrupted),
                 Some(evaluation) => final_score = Some(evaluation.mean_return()),
             }

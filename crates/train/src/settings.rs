@@ -1,8 +1,6 @@
 //! The settings of a run itself, and how a user assigns any setting.
 
-use epgt_hyper::Scheduler;
-use epgt_pg::Algorithm;
-use epgt_settings::{choice, quoted, settings};
+use epgt_settings::{Value, choice, quoted, settings};
 
 use crate::best::BestBy;
 use crate::evaluate::EvalActions;
@@ -29,15 +27,50 @@ choice! {
     }
 }
 
+/// The name of something that the registry holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name(String);
+
+impl Name {
+    /// This name.
+    pub fn new(name: &str) -> Self {
+        Self(name.to_string())
+    }
+
+    /// The name itself.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Value for Name {
+    fn parse(text: &str) -> Result<Self, String> {
+        Ok(Self(text.trim().trim_matches('"').to_string()))
+    }
+
+    fn show(&self) -> String {
+        self.0.show()
+    }
+}
+
+settings! {
+    /// What the hyper-agent is rewarded with; part of the section `hyper`.
+    pub struct RewardSettings {
+        /// What of a rollout scores the updates before it. "discounted" is the paper's G; it moves with the critic.
+        @ "G"
+        pub outcome: Name = Name::new("reward-rate");
+    }
+}
+
 settings! {
     /// Settings of the run itself.
     pub struct RunSettings {
         /// The task, by its Gymnasium id.
         pub task: String = String::new();
         /// The policy-gradient method; where it is not said, the one that suits the task.
-        pub algo: Algorithm = Algorithm::A2c;
+        pub algo: Name = Name::new("a2c");
         /// Who schedules the hyperparameters.
-        pub scheduler: Scheduler = Scheduler::Epgt;
+        pub scheduler: Name = Name::new("epgt");
         /// The hyper-agent's settings that the others are laid upon: default (best evidence) or paper (exactly the paper).
         pub preset: Preset = Preset::Default;
         /// The one number that determines everything random.

@@ -12,16 +12,17 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::path::Path;
 
-use epgt_envs::gymnasium::ended_cpu_seconds;
-use epgt_envs::{EnvError, Normalizer, Observations, RowShape, TaskSpec, VecEnv};
-use epgt_hyper::{HyperAgent, Outcome, Plan, SavedAgent, TrainingContext};
+use epgt_envs::{EnvError, Normalizer, Observations, RowShape, TaskSpec, VecEnv, ended_worker_cpu_seconds};
+use epgt_hyper::{HyperAgent, Moment, Plan, Reading, SavedAgent};
 use epgt_nn::Parameters;
-use epgt_pg::{ActorCritic, Method, NotFinite, Phase, Rollout, Rule, SavedMethod, collect};
+use epgt_pg::{ActorCritic, Earned, HyperReward, Method, NotFinite, Phase, Rollout, Rule, SavedMethod, collect};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use crate::logs::{self, Metrics};
-use crate::{Config, EvalPlan, Evaluation, RunError, RunSettings, best_policy, device, evaluate, policy_file};
+use crate::{
+    Config, EvalPlan, Evaluation, Registry, RunError, RunSettings, best_policy, device, evaluate, policy_file,
+};
 
 /// Episodes over which the training score is averaged.
 const SCORE_WINDOW: usize = 100;
@@ -121,7 +122,9 @@ pub struct Trainer {
     /// How far training has come.
     pub counters: Counters,
     /// The policy-gradient method.
-    pub method: Method,
+    pub method: Box<dyn Method>,
+    /// What scores the updates before a rollout.
+    reward: HyperReward,
     task: TaskSpec,
     envs: VecEnv,
     rng: Pcg64,
@@ -159,7 +162,7 @@ impl Trainer {
     pub fn new(config: &Config) -> Result<Self, String> {
         let mut trainer = Self::for_checkpoint(config)?;
         if !config.run.init.is_empty() {
-            trainer.start_from(Path::new(&config.run.init))?;
+            trainer.start_from(Path::new(&config.run.init), &config.registry)?;
         }
         Ok(trainer)
     }
@@ -178,7 +181,6 @@ impl Trainer {
         let (observation, action) = (RowShape::from(envs.observation_space()), envs.action_space().clone());
         let mut init = Pcg64::for_purpose(run.seed, "initialisation", 0);
         let policy = ActorCritic::new(&config.policy, observation, &action, &mut init);
-        let remote = device::open(config, observation, &policy)?;
         let gamma = config.method.gamma();
         let normalizes = (run.normalize_observations, run.normalize_rewards && !run.sign_rewards);
         let mut normalizer = Normalizer::new(observation.numbers(), run.n_envs, normalizes.0, normalizes.1, gamma);
@@ -190,21 +192,26 @@ impl Trainer {
             updates_per_rollout: config.method.updates_per_rollout(run.n_envs),
             decides_once_per_rollout: config.schedules_rollouts(),
         };
-        let mut method = Method::new(&config.method, &policy, run.seed);
+        let mut method = config.method.method(&policy, run.seed);
+        let remote = device::open(config, observation, &policy, &mut *method)?;
         if let Some((settings, tuned)) = config.rule()? {
-            method.follow(Rule::new(&settings, &config.method, &tuned, run.seed)?);
+            let rule = Rule::new(&settings, &*config.method, &tuned, run.seed);
+            let followed = rule.and_then(|rule| method.follow(rule));
+            followed.map_err(|error| error.to_string())?;
         }
+        let hyper = HyperAgent::new(
+            config.scheduler.of_agent(),
+            config.hyper.clone(),
+            space,
+            policy.params.shapes(),
+            plan,
+            run.seed,
+        );
         let mut trainer = Self {
             method,
             normalizer,
-            hyper: HyperAgent::new(
-                run.scheduler,
-                config.hyper.clone(),
-                space,
-                policy.params.shapes(),
-                plan,
-                run.seed,
-            ),
+            hyper: hyper.map_err(|error| error.to_string())?,
+            reward: config.registry.hyper_reward(config.reward.outcome.name())?,
             rollout: Rollout::new(config.method.n_steps(), run.n_envs, observation, action.size()),
             counters: Counters::default(),
             task,
@@ -221,14 +228,14 @@ impl Trainer {
         };
         trainer.apply_hyper_action();
         if let Some(remote) = remote {
-            trainer.move_to(remote);
+            trainer.move_to(remote)?;
         }
         Ok(trainer)
     }
 
     /// Starts from a trained policy, a file or the best one of a run, instead of random weights: networks and normalisation are the
     /// policy's, the optimiser has seen nothing.
-    fn start_from(&mut self, path: &Path) -> Result<(), String> {
+    fn start_from(&mut self, path: &Path, registry: &Registry) -> Result<(), String> {
         let refusal = |problem: String| format!("init = {} cannot be used: {problem}", path.display());
         let file = match path.is_dir() {
             true => best_policy(path)
@@ -236,14 +243,15 @@ impl Trainer {
                 .ok_or_else(|| refusal("the run there has kept no policy yet".to_string()))?,
             false => path.to_path_buf(),
         };
-        let policy = policy_file::read(&file)?;
+        let policy = policy_file::read_in(&file, registry)?;
         if policy.normalizer.normalizes_observations() != self.normalizer.normalizes_observations() {
             let said = policy.normalizer.normalizes_observations();
             return Err(refusal(format!(
                 "it was trained with normalize_observations = {said}; set the same"
             )));
         }
-        self.policy.restore(policy.networks.params).map_err(refusal)?;
+        let networks = self.policy.restore(policy.networks.params);
+        networks.map_err(|error| refusal(error.to_string()))?;
         self.normalizer
             .start_from(&policy.normalizer, policy.return_variance, ROWS_OF_A_POLICY);
         Ok(())
@@ -274,7 +282,7 @@ impl Trainer {
     /// What `clock`, the CPU time of the thread that trains or of the process, shows, with that of the Python workers added. Only
     /// differences mean something, since a thread may have ended the workers of earlier runs.
     pub fn cpu_seconds(&self, clock: fn() -> f64) -> f64 {
-        clock() + ended_cpu_seconds() + self.envs.worker_cpu_seconds()
+        clock() + ended_worker_cpu_seconds() + self.envs.worker_cpu_seconds()
     }
 
     /// A score as a share of the way from random play to a human's (0 to 1), where the task has such scores.
@@ -311,22 +319,27 @@ impl Trainer {
         )?;
         self.check_device()?;
         self.count_episodes();
-        self.hyper.reward(&self.outcome());
+        let (outcome, weight) = self.reward.score(&self.earned());
+        self.hyper.reward_weighted(outcome, weight);
 
         let remaining = 1.0 - self.counters.steps as f64 / self.steps as f64;
         self.method.set_remaining(remaining);
         loop {
-            let from_afar = self.hyper.looks_from_afar();
-            if !from_afar {
+            let reads_remote = self.reads_remote_state();
+            if !reads_remote {
                 self.policy.fetch();
             }
-            let context = TrainingContext {
+            let moment = Moment {
                 update: self.counters.updates,
                 progress: self.progress(),
-                parameters: &self.policy.params,
-                remote: self.policy.remote().filter(|_| from_afar),
+                weights: self.policy.params.values(),
+                gradients: self.policy.params.gradients(),
             };
-            self.hyper.choose(&context);
+            let remote = self.policy.remote().filter(|_| reads_remote);
+            match remote.and_then(|remote| remote.state()) {
+                Some(state) => self.hyper.choose_remote(&moment, state),
+                None => self.hyper.choose(&moment),
+            };
             self.apply_hyper_action();
             if let Some(sentence) = self.hyper.not_finite() {
                 return Err(TrainError::HyperAgentDiverged(sentence));
@@ -334,7 +347,7 @@ impl Trainer {
             let phase = self.method.step(&mut self.policy, &mut self.rollout)?;
             if self.method.rule().is_some() {
                 self.hyper
-                    .adopt(self.scheduled.iter().map(|&index| self.method.get(index)));
+                    .adopt(self.scheduled.iter().map(|&index| self.method.schedulable().get(index)));
             }
             self.counters.updates += 1;
             self.check_device()?;
@@ -358,7 +371,8 @@ impl Trainer {
     /// values in force stay its own.
     pub fn adopt(&mut self, other: &Self) {
         self.policy.params.clone_from(&other.policy.params);
-        self.method.adopt(&other.method);
+        let adopted = self.method.adopt(other.method.save());
+        debug_assert!(adopted.is_ok(), "members of a population have the same method");
         self.normalizer.adopt(&other.normalizer);
         self.counters.clone_from(&other.counters);
     }
@@ -366,7 +380,7 @@ impl Trainer {
     /// Gives the hyper-agent's values to the method.
     fn apply_hyper_action(&mut self) {
         for (&index, &value) in self.scheduled.iter().zip(self.hyper.values()) {
-            self.method.set(index, value);
+            self.method.schedulable_mut().set(index, value);
         }
     }
 
@@ -380,17 +394,16 @@ impl Trainer {
         (done as f64 / last.max(1) as f64).min(1.0)
     }
 
-    /// What the rollout earned, in raw reward. The discount is the configured one even while gamma is scheduled:
-    /// otherwise the hyper-agent could raise its own score by raising gamma.
-    fn outcome(&self) -> Outcome {
+    /// What the rollout earned, in raw reward.
+    fn earned(&self) -> Earned<'_> {
         let value_scale = match self.normalizes_rewards {
             true => (self.normalizer.return_variance() + 1e-8).sqrt() as f32,
             false => 1.0,
         };
-        Outcome {
-            discounted: self.rollout.discounted_return_mean(self.gamma, value_scale) as f32,
-            reward_rate: self.rollout.reward_rate() as f32,
-            episode: self.rollout.mean_episode_return().map(|mean| mean as f32),
+        Earned {
+            rollout: &self.rollout,
+            gamma: self.gamma,
+            value_scale,
         }
     }
 
@@ -430,12 +443,20 @@ impl Trainer {
         if !fits {
             return Err("the checkpoint was made with another number of environments".to_string());
         }
-        self.policy.restore(saved.parameters.into_owned())?;
-        self.hyper.restore(saved.hyper)?;
+        let networks = self.policy.restore(saved.parameters.into_owned());
+        networks.map_err(|error| error.to_string())?;
+        let reading = match self.reward.name() {
+            "discounted" => Reading::First,
+            "reward-rate" => Reading::Second,
+            _ => Reading::Weighted,
+        };
+        let hyper = self.hyper.restore(saved.hyper, reading);
+        hyper.map_err(|error| error.to_string())?;
         self.envs
             .restore(&saved.environments)
             .map_err(|error| error.to_string())?;
-        self.method.restore(saved.method)?;
+        let method = self.method.restore(saved.method);
+        method.map_err(|error| error.to_string())?;
         let names = saved.metrics.iter().map(|(name, _)| name);
         if !names.eq(logs::metric_names(self).iter()) {
             return Err("the checkpoint has other metrics than this run".to_string());
@@ -448,7 +469,6 @@ impl Trainer {
         self.rng = saved.rng;
         self.counters = saved.counters.into_owned();
         self.restored_metrics = Some(saved.metrics);
-        self.send();
-        Ok(())
+        self.send()
     }
 }

@@ -31,7 +31,7 @@ pub enum Training {
 impl Training {
     /// Starts in a new directory; see [`Run::create`].
     pub fn create(config: Config, directory: &Path, force: bool) -> Result<Self, RunError> {
-        match config.run.scheduler.is_population() {
+        match config.scheduler.population().is_some() {
             true => PopulationRun::create(config, directory, force).map(Self::population),
             false => Run::create(config, directory, force).map(Self::single),
         }
@@ -39,7 +39,12 @@ impl Training {
 
     /// Goes on from the last checkpoint; see [`Run::resume_with`]. Populations train on this processor.
     pub fn resume(directory: &Path, with: ResumeWith) -> Result<Self, RunError> {
-        match read_config(directory)?.0.run.scheduler.is_population() {
+        match read_config(directory, &with.registry)?
+            .0
+            .scheduler
+            .population()
+            .is_some()
+        {
             true => PopulationRun::resume(directory, with).map(Self::population),
             false => Run::resume_with(directory, with).map(Self::single),
         }

@@ -22,7 +22,7 @@ use crate::evaluate::{EvalActions, Player};
 /// let normalizer = Normalizer::new(4, 1, true, true, 0.99);
 /// let mut scenes = Vec::new();
 /// let see = |env: &dyn epgt_envs::Env| scenes.extend(env.scene());
-/// let earned = watch(&mut policy, &normalizer, task, 0, EvalActions::Auto, see).unwrap();
+/// let earned = watch(&mut policy, &normalizer, &task, 0, EvalActions::Auto, see).unwrap();
 /// assert_eq!(scenes.len() as f64, earned + 1.0);
 /// ```
 pub fn watch(
@@ -101,14 +101,14 @@ mod tests {
                         actions,
                         ..EvalPlan::default()
                     };
-                    evaluate(&mut policy, &normalizer, task, &plan, &mut |_| true)
+                    evaluate(&mut policy, &normalizer, &task, &plan, &mut |_| true)
                         .unwrap()
                         .unwrap()
                 };
                 let evaluated = play(1, 5);
                 let two = play(2, 4);
                 let mut seen = 0;
-                let earned = watch(&mut policy, &normalizer, task, 5, actions, |_| seen += 1).unwrap();
+                let earned = watch(&mut policy, &normalizer, &task, 5, actions, |_| seen += 1).unwrap();
                 assert_eq!(earned, evaluated.returns[0], "{id}");
                 assert_eq!(seen, evaluated.lengths[0] + 1, "{id}");
                 // The second of two side by side is the same; numbers may be rounded otherwise there, choices are not.

@@ -1,9 +1,13 @@
-//! Networks on another processor learn what they would learn here. A processor made of our own CPU networks stands in for a GPU, so
-//! that the way there and back is tested on every machine; where there is a GPU, it is tested as well.
+//! Networks on another processor learn what they would learn on this one. A processor made of our own CPU networks
+//! stands in for a GPU, so that sending and fetching is tested on every machine; where there is a GPU, it is tested as
+//! well.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 
-use epgt_nn::{AdamStep, Kept, Projections, Remote, RmsPropStep, TanhLayer, clip_gradient_norm};
+use epgt_nn::{
+    AdamStep, Buffer, Projections, Remote, RemoteOptimiser, RemoteState, RmsPropStep, TanhLayer, clip_gradient_norm,
+};
 use epgt_pg::ActorCritic;
 use epgt_train::{Assignment, Config, Trainer};
 
@@ -19,7 +23,8 @@ struct Mirror {
     tensors: Vec<(usize, usize)>,
     dim: usize,
     encoder: Vec<(Vec<f32>, Vec<f32>)>,
-    older: std::cell::RefCell<VecDeque<Vec<f32>>>,
+    older: RefCell<VecDeque<Vec<f32>>>,
+    has_state: bool,
     fails: bool,
 }
 
@@ -36,6 +41,7 @@ impl Mirror {
             agent: Some(trainer.policy.clone()),
             size: trainer.policy.observation_size(),
             moments: [vec![0.0; count], vec![0.0; count]],
+            has_state: true,
             ..Default::default()
         })
     }
@@ -58,7 +64,7 @@ impl Remote for Mirror {
         self.fails.then(|| "the mirror broke".to_string())
     }
 
-    fn look(&mut self, images: &[u8], batch: usize) {
+    fn forward(&mut self, images: &[u8], batch: usize) {
         self.passing = images.to_vec();
         self.agent_mut().forward(images, batch);
     }
@@ -69,7 +75,7 @@ impl Remote for Mirror {
         self.kept[first..first + bytes].copy_from_slice(&self.passing);
     }
 
-    fn look_again(&mut self, rows: &[u32]) {
+    fn forward_cached(&mut self, rows: &[u32]) {
         let size = self.size;
         let images: Vec<u8> = rows
             .iter()
@@ -78,7 +84,7 @@ impl Remote for Mirror {
         self.agent_mut().forward(&images, rows.len());
     }
 
-    fn outputs(&self, head: usize, out: &mut [f32]) {
+    fn read_outputs(&self, head: usize, out: &mut [f32]) {
         let all = [self.agent().policy_output(), self.agent().value_output()];
         out.copy_from_slice(all[head]);
     }
@@ -91,6 +97,37 @@ impl Remote for Mirror {
         clip_gradient_norm(self.agent_mut().params.gradients_mut(), max_norm)
     }
 
+    fn read(&self, buffer: Buffer, out: &mut [f32]) {
+        let params = &self.agent().params;
+        out.copy_from_slice(match buffer {
+            Buffer::Weights => params.values(),
+            Buffer::Gradient => params.gradients(),
+        });
+    }
+
+    fn write(&mut self, buffer: Buffer, values: &[f32]) {
+        let params = &mut self.agent_mut().params;
+        let into = match buffer {
+            Buffer::Weights => params.values_mut(),
+            Buffer::Gradient => params.gradients_mut(),
+        };
+        into.copy_from_slice(values);
+    }
+
+    fn optimiser(&mut self) -> &mut dyn RemoteOptimiser {
+        self
+    }
+
+    fn state(&self) -> Option<&dyn RemoteState> {
+        self.has_state.then_some(self as &dyn RemoteState)
+    }
+
+    fn state_mut(&mut self) -> Option<&mut dyn RemoteState> {
+        self.has_state.then_some(self as &mut dyn RemoteState)
+    }
+}
+
+impl RemoteOptimiser for Mirror {
     fn adam(&mut self, step: AdamStep) {
         let [mean, square] = &mut self.moments;
         let (values, gradients) = self.agent.as_mut().unwrap().params.split_mut();
@@ -110,28 +147,23 @@ impl Remote for Mirror {
         }
     }
 
-    fn backward_observed(&mut self, _: &[&[f32]], _: &[f32], _: f32) {
-        unreachable!("the mirror has no K-FAC");
+    fn read_moment(&self, moment: usize, out: &mut [f32]) {
+        out.copy_from_slice(&self.moments[moment]);
     }
 
-    fn decompose(&mut self) -> bool {
-        unreachable!("the mirror has no K-FAC");
+    fn write_moment(&mut self, moment: usize, values: &[f32]) {
+        self.moments[moment].copy_from_slice(values);
     }
+}
 
-    fn precondition(&mut self, _: f32, _: f32) -> f32 {
-        unreachable!("the mirror has no K-FAC");
-    }
-
-    fn advance(&mut self, _: f32, _: f32) {
-        unreachable!("the mirror has no K-FAC");
-    }
-
-    fn set_projections(&mut self, projections: Projections<'_>) {
+impl RemoteState for Mirror {
+    fn set(&mut self, projections: Projections<'_>, encoder: &[TanhLayer<'_>], older: &[Vec<f32>]) {
         self.matrices = projections.matrices.to_vec();
         self.tensors = projections.tensors.to_vec();
         self.dim = projections.dim;
-        let count = self.agent().params.len();
-        self.older = std::cell::RefCell::new(vec![vec![0.0; count]; projections.sources - 2].into());
+        let copy = |layer: &TanhLayer<'_>| (layer.weight.to_vec(), layer.bias.to_vec());
+        self.encoder = encoder.iter().map(copy).collect();
+        self.older = RefCell::new(older.to_vec().into());
     }
 
     fn project(&self, features: &mut [f32]) {
@@ -153,11 +185,6 @@ impl Remote for Mirror {
                 matrix += self.dim * cols;
             }
         }
-    }
-
-    fn set_encoder(&mut self, layers: &[TanhLayer<'_>]) {
-        let copy = |layer: &TanhLayer<'_>| (layer.weight.to_vec(), layer.bias.to_vec());
-        self.encoder = layers.iter().map(copy).collect();
     }
 
     fn encode(&self, features: &[f32], out: &mut [f32]) {
@@ -185,24 +212,8 @@ impl Remote for Mirror {
         )
     }
 
-    fn read(&self, what: Kept, out: &mut [f32]) {
-        match what {
-            Kept::Weights => out.copy_from_slice(self.agent().params.values()),
-            Kept::Gradient => out.copy_from_slice(self.agent().params.gradients()),
-            Kept::Moment(i) => out.copy_from_slice(&self.moments[i]),
-            Kept::Older(i) => out.copy_from_slice(&self.older.borrow()[i]),
-            Kept::Velocity | Kept::Curvature { .. } => unreachable!("the mirror has no K-FAC"),
-        }
-    }
-
-    fn write(&mut self, what: Kept, values: &[f32]) {
-        match what {
-            Kept::Weights => self.agent_mut().params.values_mut().copy_from_slice(values),
-            Kept::Gradient => self.agent_mut().params.gradients_mut().copy_from_slice(values),
-            Kept::Moment(i) => self.moments[i].copy_from_slice(values),
-            Kept::Older(i) => self.older.get_mut()[i].copy_from_slice(values),
-            Kept::Velocity | Kept::Curvature { .. } => unreachable!("the mirror has no K-FAC"),
-        }
+    fn read_older(&self, number: usize, out: &mut [f32]) {
+        out.copy_from_slice(&self.older.borrow()[number]);
     }
 }
 
@@ -231,53 +242,53 @@ fn iterate(trainer: &mut Trainer, times: usize) {
 }
 
 /// Everything that was learned is the same but for rounding.
-fn assert_alike(here: &Trainer, there: &Trainer, what: &str) {
-    let (ours, theirs) = (here.policy.params.values(), there.policy.params.values());
+fn assert_alike(local: &Trainer, remote: &Trainer, what: &str) {
+    let (ours, theirs) = (local.policy.params.values(), remote.policy.params.values());
     let worst = ours
         .iter()
         .zip(theirs)
         .map(|(a, b)| (a - b).abs())
         .fold(0.0f32, f32::max);
     assert!(worst < 2e-3, "{what}: weights are up to {worst} apart");
-    assert_eq!(here.rollout.actions, there.rollout.actions, "{what}");
-    assert_eq!(here.hyper.values(), there.hyper.values(), "{what}");
+    assert_eq!(local.rollout.actions, remote.rollout.actions, "{what}");
+    assert_eq!(local.hyper.values(), remote.hyper.values(), "{what}");
 }
 
 const SCHEDULERS: [(&str, &str); 3] = [("epgt", "default"), ("epgt", "paper"), ("fixed", "default")];
 
 #[test]
-fn networks_elsewhere_learn_what_they_would_learn_here() {
+fn networks_on_another_processor_learn_what_they_learn_on_this_one() {
     for algo in ["ppo", "a2c"] {
         for (scheduler, preset) in SCHEDULERS {
             let config = config(algo, &[("scheduler", scheduler), ("preset", preset)]);
-            let (mut here, mut there) = (Trainer::new(&config).unwrap(), Trainer::new(&config).unwrap());
-            there.move_to(Mirror::of(&there));
-            assert_eq!(there.device().as_deref(), Some("mirror"));
-            iterate(&mut here, 6);
-            iterate(&mut there, 6);
-            assert_alike(&here, &there, &format!("{algo}, {scheduler}, {preset}"));
+            let (mut local, mut remote) = (Trainer::new(&config).unwrap(), Trainer::new(&config).unwrap());
+            remote.move_to(Mirror::of(&remote)).unwrap();
+            assert_eq!(remote.device().as_deref(), Some("mirror"));
+            iterate(&mut local, 6);
+            iterate(&mut remote, 6);
+            assert_alike(&local, &remote, &format!("{algo}, {scheduler}, {preset}"));
         }
     }
 }
 
 #[test]
-fn a_checkpoint_made_elsewhere_goes_on_here_and_there() {
+fn a_checkpoint_made_on_another_processor_resumes_on_both() {
     for algo in ["ppo", "a2c"] {
         let config = config(algo, &[]);
         let mut whole = Trainer::new(&config).unwrap();
-        whole.move_to(Mirror::of(&whole));
+        whole.move_to(Mirror::of(&whole)).unwrap();
         iterate(&mut whole, 3);
         let bytes = postcard::to_stdvec(&whole.save()).unwrap();
         iterate(&mut whole, 3);
-        for far in [true, false] {
+        for is_remote in [true, false] {
             let mut resumed = Trainer::new(&config).unwrap();
-            if far {
-                resumed.move_to(Mirror::of(&resumed));
+            if is_remote {
+                resumed.move_to(Mirror::of(&resumed)).unwrap();
             }
             resumed.restore(postcard::from_bytes(&bytes).unwrap()).unwrap();
             iterate(&mut resumed, 3);
             assert_alike(&whole, &resumed, algo);
-            if far {
+            if is_remote {
                 assert_eq!(
                     whole.policy.params, resumed.policy.params,
                     "bit for bit where it was made"
@@ -292,8 +303,27 @@ fn a_processor_that_fails_stops_training_with_its_own_words() {
     let mut trainer = Trainer::new(&config("ppo", &[])).unwrap();
     let mut mirror = Mirror::of(&trainer);
     mirror.fails = true;
-    trainer.move_to(mirror);
+    trainer.move_to(mirror).unwrap();
     assert_eq!(trainer.iterate().unwrap_err().to_string(), "the mirror broke");
+}
+
+#[test]
+fn without_a_hyper_state_on_the_processor_the_networks_are_fetched_before_every_choice() {
+    let config = config("ppo", &[]);
+    let (mut local, mut remote) = (Trainer::new(&config).unwrap(), Trainer::new(&config).unwrap());
+    let mut mirror = Mirror::of(&remote);
+    mirror.has_state = false;
+    remote.move_to(mirror).unwrap();
+    iterate(&mut local, 6);
+    iterate(&mut remote, 6);
+    assert_alike(&local, &remote, "without a state");
+}
+
+#[test]
+fn acktr_is_refused_by_a_processor_without_kfac() {
+    let mut trainer = Trainer::new(&config("acktr", &[])).unwrap();
+    let refusal = trainer.move_to(Mirror::of(&trainer)).unwrap_err();
+    assert_eq!(refusal, "acktr needs K-FAC, which mirror has not; use --device cpu");
 }
 
 #[test]
@@ -312,31 +342,25 @@ fn what_a_gpu_cannot_do_is_refused_in_one_sentence() {
 }
 
 #[cfg(feature = "cuda")]
+#[epgt_testing::needs(gpu)]
 #[test]
 fn a_gpu_learns_what_the_cpu_learns() {
     for algo in ["ppo", "a2c", "acktr"] {
         for (scheduler, preset) in SCHEDULERS {
             let more = [("scheduler", scheduler), ("preset", preset), ("device", "cuda")];
-            let mut there = match Trainer::new(&config(algo, &more)) {
-                Ok(trainer) => trainer,
-                Err(sentence) => {
-                    assert!(sentence.contains("--device cpu"), "{sentence}");
-                    println!("skipped: {sentence}");
-                    return;
-                }
-            };
-            let mut here = Trainer::new(&config(algo, &more[..2])).unwrap();
+            let mut remote = Trainer::new(&config(algo, &more)).unwrap();
+            let mut local = Trainer::new(&config(algo, &more[..2])).unwrap();
             // Most pixels of this task are black: behind its first, tiny step the rectifiers of ACKTR's first layer turn on rounding.
             let times = if algo == "acktr" { 1 } else { 6 };
-            iterate(&mut here, times);
-            iterate(&mut there, times);
-            assert_alike(&here, &there, &format!("{algo}, {scheduler}, {preset}"));
-            let bytes = postcard::to_stdvec(&there.save()).unwrap();
-            iterate(&mut there, 3);
+            iterate(&mut local, times);
+            iterate(&mut remote, times);
+            assert_alike(&local, &remote, &format!("{algo}, {scheduler}, {preset}"));
+            let bytes = postcard::to_stdvec(&remote.save()).unwrap();
+            iterate(&mut remote, 3);
             let mut resumed = Trainer::new(&config(algo, &more)).unwrap();
             resumed.restore(postcard::from_bytes(&bytes).unwrap()).unwrap();
             iterate(&mut resumed, 3);
-            assert_eq!(there.policy.params, resumed.policy.params, "bit for bit");
+            assert_eq!(remote.policy.params, resumed.policy.params, "bit for bit");
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The exchanges of a population, apart from anything that trains: who copies whom, with which values, and whether that finds an
 //! optimum that moves.
 
-use epgt_hyper::{Axis, Grid, HyperSpace, Scheduler};
+use epgt_hyper::{Axis, Grid, HyperSpace};
 use epgt_train::population::{
-    Exchange, GaussianProcess, Kernel, PopulationSettings, Range, grid, most_likely, random_search,
+    Exchange, GaussianProcess, Kernel, PopulationKind, PopulationSettings, Range, grid, most_likely, random_search,
 };
 
 fn unit_range() -> Range {
@@ -25,11 +25,11 @@ struct MovingOptimum {
 
 impl MovingOptimum {
     /// The best member's final score, on average over some seeds.
-    fn score(&self, scheduler: Scheduler, settings: &PopulationSettings, seeds: u64) -> f64 {
+    fn score(&self, scheduler: PopulationKind, settings: &PopulationSettings, seeds: u64) -> f64 {
         (0..seeds).map(|seed| self.best(scheduler, settings, seed)).sum::<f64>() / seeds as f64
     }
 
-    fn best(&self, scheduler: Scheduler, settings: &PopulationSettings, seed: u64) -> f64 {
+    fn best(&self, scheduler: PopulationKind, settings: &PopulationSettings, seed: u64) -> f64 {
         let ranges = vec![unit_range(); self.hyperparameters];
         let mut exchange = Exchange::new(scheduler, settings.clone(), ranges, seed);
         let mut scores = vec![0.0; settings.size];
@@ -71,8 +71,8 @@ fn pbt_follows_a_moving_optimum_better_than_random_values() {
         size: 8,
         ..Default::default()
     };
-    let pbt = task.score(Scheduler::Pbt, &settings, 200);
-    let random = task.score(Scheduler::Pbt, &random(&settings), 200);
+    let pbt = task.score(PopulationKind::Pbt, &settings, 200);
+    let random = task.score(PopulationKind::Pbt, &random(&settings), 200);
     assert!(pbt > 1.2 * random, "pbt {pbt:.2}, random {random:.2}");
 }
 
@@ -84,9 +84,9 @@ fn pb2_follows_a_moving_optimum_better_than_pbt_and_random_values() {
         width: 0.05,
     };
     let settings = PopulationSettings::default();
-    let pb2 = task.score(Scheduler::Pb2, &settings, 6);
-    let pbt = task.score(Scheduler::Pbt, &settings, 200);
-    let random = task.score(Scheduler::Pbt, &random(&settings), 200);
+    let pb2 = task.score(PopulationKind::Pb2, &settings, 6);
+    let pbt = task.score(PopulationKind::Pbt, &settings, 200);
+    let random = task.score(PopulationKind::Pbt, &random(&settings), 200);
     assert!(
         pb2 > 1.2 * pbt && pb2 > 1.2 * random,
         "pb2 {pb2:.2}, pbt {pbt:.2}, random {random:.2}"
@@ -99,7 +99,7 @@ fn the_worst_quarter_copies_one_of_the_best_and_nobody_else_changes() {
         size: 8,
         ..Default::default()
     };
-    for scheduler in [Scheduler::Pbt, Scheduler::Pb2] {
+    for scheduler in [PopulationKind::Pbt, PopulationKind::Pb2] {
         let mut exchange = Exchange::new(scheduler, settings.clone(), vec![unit_range(); 3], 5);
         for time in 0..6 {
             let scores = [3.0, 8.0, 1.0, 7.0, 5.0, 2.0, 6.0, 4.0].map(Some);
@@ -123,7 +123,7 @@ fn a_copied_value_is_multiplied_or_drawn_anew_and_stays_valid() {
         logarithmic: false,
         whole: true,
     };
-    let mut exchange = Exchange::new(Scheduler::Pbt, PopulationSettings::default(), vec![batch], 1);
+    let mut exchange = Exchange::new(PopulationKind::Pbt, PopulationSettings::default(), vec![batch], 1);
     let (mut drawn, mut multiplied) = (0, 0);
     for time in 0..400 {
         let moves = exchange.step(f64::from(time), &[4.0, 3.0, 2.0, 1.0].map(Some));
@@ -143,7 +143,12 @@ fn a_copied_value_is_multiplied_or_drawn_anew_and_stays_valid() {
 
 #[test]
 fn members_without_a_score_are_the_worst_and_nobody_copies_them() {
-    let mut exchange = Exchange::new(Scheduler::Pbt, PopulationSettings::default(), vec![unit_range()], 0);
+    let mut exchange = Exchange::new(
+        PopulationKind::Pbt,
+        PopulationSettings::default(),
+        vec![unit_range()],
+        0,
+    );
     let moves = exchange.step(1.0, &[None, Some(-5.0), Some(-7.0), Some(-6.0)]);
     assert_eq!(moves[0].copied_from, Some(1));
     let moves = exchange.step(2.0, &[None; 4]);
@@ -152,7 +157,7 @@ fn members_without_a_score_are_the_worst_and_nobody_copies_them() {
 
 #[test]
 fn an_exchange_goes_on_from_its_state_as_if_nothing_had_happened() {
-    for scheduler in [Scheduler::Pbt, Scheduler::Pb2] {
+    for scheduler in [PopulationKind::Pbt, PopulationKind::Pb2] {
         let make = || Exchange::new(scheduler, PopulationSettings::default(), vec![unit_range(); 2], 3);
         let scores = |time: u32| [1, 2, 3, 4].map(|member| Some(f64::from(time * member % 7)));
         let mut whole = make();

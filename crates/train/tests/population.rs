@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use epgt_pg::Method;
+use epgt_pg::SavedMethod;
 use epgt_train::table::read_csv;
 use epgt_train::{Assignment, BestBy, Config, Progress, ResumeWith, Run, RunEnd, RunResult, Trainer, Training};
 
@@ -120,10 +120,11 @@ fn a_member_that_copies_another_trains_with_its_own_values_from_the_next_update_
             before,
             "{algo}: the old rate is still in force"
         );
-        let decay = match &child.method {
-            Method::A2c(a2c, _) => a2c.optimiser.decay,
-            Method::Ppo(ppo) => ppo.optimiser.beta1,
-            Method::Acktr(acktr, _) => acktr.kfac.decay,
+        let decay = match child.method.save() {
+            SavedMethod::A2c(optimiser, _) => optimiser.decay,
+            SavedMethod::Ppo(optimiser, _) => optimiser.beta1,
+            SavedMethod::Acktr(kfac, _) => kfac.decay,
+            SavedMethod::Other(_) => panic!("there is no other method"),
         };
         assert_eq!(decay, 0.5, "{algo}: the optimiser holds on to the parent's value");
         child.keep(&order(2e-3, 0.5));

@@ -78,7 +78,12 @@ fn the_log_shows_what_was_in_force_at_every_update_and_the_rules_own_numbers() {
         let mut in_force = Vec::new();
         while !trainer.is_finished() {
             trainer.iterate().unwrap();
-            in_force.push(indices.iter().map(|&i| trainer.method.get(i)).collect::<Vec<_>>());
+            in_force.push(
+                indices
+                    .iter()
+                    .map(|&i| trainer.method.schedulable().get(i))
+                    .collect::<Vec<_>>(),
+            );
         }
         finish(Run::create(config.clone(), &path, false).unwrap());
 

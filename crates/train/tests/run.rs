@@ -313,7 +313,7 @@ fn a_finished_run_can_go_on_to_more_steps_and_ends_the_same_however_it_is_stoppe
         let path = place.path().join(stops.to_string());
         let first = finish(Run::create(config(4000), &path, false).unwrap());
         assert_eq!((first.steps, first.steps_asked), (4000, 4000));
-        let mut run = Run::resume_with(&path, longer).unwrap();
+        let mut run = Run::resume_with(&path, longer.clone()).unwrap();
         assert!(!path.join("result.json").exists());
         for _ in 0..stops {
             run.train(&AtomicBool::new(true), &mut |_| {}).unwrap();

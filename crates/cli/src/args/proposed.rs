@@ -5,10 +5,8 @@ use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command, Error};
-use epgt_hyper::Scheduler;
-use epgt_pg::Algorithm;
 use epgt_settings::Value;
-use epgt_train::{Device, Preset};
+use epgt_train::{Device, Preset, Registry};
 
 /// A text for which these are proposed.
 #[derive(Clone)]
@@ -27,15 +25,15 @@ impl TypedValueParser for Proposed {
 }
 
 pub fn task() -> Proposed {
-    Proposed(epgt_envs::tasks().iter().map(|task| task.id).collect())
+    Proposed(epgt_envs::tasks().iter().map(|task| &*task.id).collect())
 }
 
 pub fn algorithm() -> Proposed {
-    Proposed(Algorithm::CHOICES.to_vec())
+    Proposed(Registry::builtin().method_names())
 }
 
 pub fn scheduler() -> Proposed {
-    Proposed(Scheduler::CHOICES.to_vec())
+    Proposed(Registry::builtin().scheduler_names())
 }
 
 pub fn preset() -> Proposed {

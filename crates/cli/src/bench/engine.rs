@@ -23,7 +23,7 @@ impl Trajectory {
 
 /// The engine's calls of these steps without anything around them; `None` for a task without an engine.
 pub fn pass(task: &TaskSpec, trajectory: &Trajectory) -> Result<Option<Pass>, EnvError> {
-    Ok(Some(match task.id {
+    Ok(Some(match &*task.id {
         "BipedalWalker-v3" => box2d::<BipedalWalker<false>>(task, trajectory)?,
         "BipedalWalkerHardcore-v3" => box2d::<BipedalWalker<true>>(task, trajectory)?,
         "LunarLander-v3" => box2d::<LunarLander<false>>(task, trajectory)?,

@@ -100,7 +100,7 @@ pub fn run(args: &BenchArgs) -> Result<Done, String> {
     for round in 1..=args.repeat {
         output::live_line(&format!("round {round} of {}", args.repeat));
         for _ in 0..PASSES {
-            measure(task, n, &mut bare, &mut own, &mut groups).map_err(|error| error.to_string())?;
+            measure(&task, n, &mut bare, &mut own, &mut groups).map_err(|error| error.to_string())?;
         }
         let mut command = Command::new(&python);
         command.args(["-c", SCRIPT, &name]);
@@ -116,7 +116,7 @@ pub fn run(args: &BenchArgs) -> Result<Done, String> {
         theirs: theirs.unwrap_or_default(),
         groups,
     };
-    output::print(&report(task, n, &speeds, &versions, args.repeat))?;
+    output::print(&report(&task, n, &speeds, &versions, args.repeat))?;
     Ok(Done::Completely)
 }
 
@@ -169,7 +169,7 @@ fn measure(
 
 /// Random actions in one environment with its time limit.
 fn environment(task: &TaskSpec) -> Result<(Pass, Trajectory), EnvError> {
-    let mut env = epgt_envs::make(task.id)?;
+    let mut env = epgt_envs::make(&task.id)?;
     let mut observation = vec![0.0; env.observation_space().size()];
     let actions = random_actions(env.action_space(), STEPS);
     let mut ends = vec![false; STEPS];
@@ -278,7 +278,7 @@ mod tests {
         let task = epgt_envs::find("LunarLander-v3").unwrap();
         let (mut bare, mut own, mut groups) = (None, None, [Group::default(); 2]);
         for _ in 0..3 {
-            measure(task, 4, &mut bare, &mut own, &mut groups).unwrap();
+            measure(&task, 4, &mut bare, &mut own, &mut groups).unwrap();
         }
         let (bare, own) = (bare.unwrap(), own.unwrap());
         assert_eq!((bare.steps, bare.resets), (own.steps, own.resets));
@@ -290,16 +290,16 @@ mod tests {
     #[test]
     fn a_task_without_an_engine_is_measured_without_that_row() {
         let task = epgt_envs::find("Pendulum-v1").unwrap();
-        let (pass, trajectory) = environment(task).unwrap();
+        let (pass, trajectory) = environment(&task).unwrap();
         assert_eq!(pass.resets, STEPS / 200);
-        assert!(engine::pass(task, &trajectory).unwrap().is_none());
+        assert!(engine::pass(&task, &trajectory).unwrap().is_none());
         let speeds = Speeds {
             bare: None,
             own: pass,
             theirs: pass,
             groups: [1.0, 2.0].map(|rate| Group { rate, cpu_seconds: 1.0 }),
         };
-        let text = report(task, 2, &speeds, "Gymnasium", 1);
+        let text = report(&task, 2, &speeds, "Gymnasium", 1);
         assert!(
             !text.contains("\nengine") && text.contains("(2.00 times, with 1.00 times"),
             "{text}"

@@ -69,7 +69,7 @@ impl Row {
 pub struct Report {
     version: &'static str,
     task: String,
-    algo: &'static str,
+    algo: String,
     n_steps: usize,
     steps: u64,
     peer_steps: Option<u64>,
@@ -97,7 +97,7 @@ impl Report {
         Self {
             version: env!("CARGO_PKG_VERSION"),
             task: config.run.task.clone(),
-            algo: config.run.algo.name(),
+            algo: config.run.algo.name().to_string(),
             n_steps: config.method.n_steps(),
             steps: config.run.steps,
             peer_steps: peer.map(|peer| peer.steps),
@@ -135,7 +135,7 @@ impl Report {
             let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
             table.row(&fields);
         }
-        let (task, algo, t) = (&self.task, self.algo, self.n_steps);
+        let (task, algo, t) = (&self.task, &self.algo, self.n_steps);
         let mut text = format!("{task}, {algo}, T = {t}\n\n{}\n", table.plain());
         let splits = self.rows.iter();
         let splits = splits.filter_map(|row| row.hyper.as_ref().map(|split| (row.variant, row.n_envs, split)));

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use epgt_hyper::{Decision, Hold, HyperSpace, Scheduler};
+use epgt_hyper::{Decision, Hold, HyperSpace};
 use epgt_train::record::{natural, read_decisions, read_metrics};
 use epgt_train::{CONFIG, Config};
 
@@ -43,7 +43,7 @@ impl RunLog {
             .map_err(|error| format!("{}: {error}", path.display()))?;
         let (space, _) = config.hyper_space()?;
         let options = groups(&config, &space).iter().sum();
-        config.hyper.action_values = config.run.scheduler.action_values(config.hyper.action_values);
+        config.hyper.action_values = config.scheduler.of_agent().action_values(config.hyper.action_values);
         let decisions = read_decisions(directory, &space, options).map_err(output::told)?;
         let metrics = read_metrics(directory).map_err(output::told)?;
         let last = |column: &str| -> Result<Option<f64>, String> {
@@ -76,10 +76,10 @@ impl RunLog {
             return next.update;
         }
         let start = self.decisions[position].update;
-        if self.config.run.scheduler == Scheduler::Fixed {
+        if self.config.scheduler.is_fixed() {
             return self.updates.max(start + 1);
         }
-        if self.config.run.scheduler.is_rule() {
+        if self.config.scheduler.is_rule() {
             return start + 1;
         }
         // The log ends with a whole update phase; the agent decides anew at the start of the next.
@@ -120,5 +120,5 @@ fn run_below(directory: &Path) -> Option<PathBuf> {
 
 /// Numbers of options that are valued apart: all joint hyper-actions, or the values of each hyperparameter.
 pub fn groups(config: &Config, space: &HyperSpace) -> Vec<usize> {
-    config.run.scheduler.groups(config.hyper.action_values, space)
+    config.scheduler.of_agent().groups(config.hyper.action_values, space)
 }

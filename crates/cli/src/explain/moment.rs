@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use epgt_hyper::{ActionValues, Choice, Decision, Moves, Scheduler};
+use epgt_hyper::{ActionValues, Choice, Decision, Moves};
 use epgt_report::text_table::TextTable;
 
 use super::log::{RunLog, groups};
@@ -54,18 +54,9 @@ fn without_outcome(log: &RunLog, update: u64) -> String {
 
 fn seen(log: &RunLog, decision: &Decision) -> String {
     let mut text = String::from("\nWhat it saw\n");
-    let nothing = match log.config.run.scheduler {
-        Scheduler::Fixed => Some("nothing: the scheduler `fixed` does not look"),
-        Scheduler::Random => Some("nothing: the scheduler `random` does not look"),
-        Scheduler::Hoof | Scheduler::MetaGradient => {
-            Some("nothing from outside: the rule is part of the update and works on its gradient")
-        }
-        Scheduler::Bandit => {
-            Some("nothing of the moment: the scheduler `bandit` knows only what each choice earned so far")
-        }
-        Scheduler::Lrrl | Scheduler::Ultho => {
-            Some("nothing of the moment: it knows only what followed its choices so far")
-        }
+    let about = log.config.scheduler.about();
+    let nothing = match about.sees {
+        sees if !sees.is_empty() => Some(sees),
         _ if decision.norms.0.is_nan() => Some("nothing: it had decided to explore before looking"),
         _ => None,
     };
@@ -83,10 +74,7 @@ fn seen(log: &RunLog, decision: &Decision) -> String {
             );
         }
     }
-    if matches!(
-        log.config.run.scheduler,
-        Scheduler::Epgt | Scheduler::Bandit | Scheduler::Dqn
-    ) {
+    if log.config.scheduler.explores() {
         let chance = 100.0 * decision.epsilon;
         let _ = writeln!(
             text,
@@ -94,7 +82,7 @@ fn seen(log: &RunLog, decision: &Decision) -> String {
             decision.epsilon
         );
     }
-    if log.config.run.scheduler == Scheduler::Epgt {
+    if about.recalls {
         let nearest = match decision.neighbours.first() {
             Some(nearest) => format!(
                 "; the nearest it leaned on at distance {}",
@@ -122,7 +110,7 @@ fn expected(log: &RunLog, position: usize) -> String {
     let local = log.config.hyper.moves == Moves::Local && decision.choice != Choice::Own;
     let before = before(log, position);
     let mut text = String::new();
-    let of = measure(log.config.run.scheduler);
+    let of = log.config.scheduler.about().q;
     if decision.q.is_empty() {
         return text;
     }
@@ -160,15 +148,6 @@ fn expected(log: &RunLog, position: usize) -> String {
         }
     }
     text
-}
-
-/// What the numbers in a table of Q are.
-fn measure(scheduler: Scheduler) -> &'static str {
-    match scheduler {
-        Scheduler::Lrrl => "Q: its probability",
-        Scheduler::Ultho => "Q: upper confidence bound, - where not tried yet",
-        _ => "Q",
-    }
 }
 
 fn table(names: &[&str], mut options: Vec<Candidate>) -> String {
@@ -264,8 +243,7 @@ fn chosen(log: &RunLog, position: usize) -> String {
         Choice::Random => format!("drawn at random from {reach}"),
         Choice::Greedy if tied(log, decision, before) => format!("drawn from several with the highest Q of {reach}"),
         Choice::Greedy => format!("its Q is the highest of {reach}"),
-        Choice::Own if log.config.run.scheduler == Scheduler::Lrrl => "drawn by these probabilities".to_string(),
-        Choice::Own => "the highest bound among hyperparameters, then among its values; the others stay".to_string(),
+        Choice::Own => log.config.scheduler.about().chose.to_string(),
         Choice::Rule => "left by the rule inside of the update".to_string(),
     };
     format!("\nWhat it chose\n  {}: {why}\n", assignment(log, &decision.values))
@@ -325,7 +303,7 @@ fn came_of_it(log: &RunLog, decision: &Decision) -> String {
         let _ = write!(text, ", {verdict} the Q of {} that it expected", short(q));
     }
     text.push('\n');
-    if log.config.run.scheduler == Scheduler::Epgt {
+    if log.config.scheduler.about().recalls {
         text += match decision.written {
             true => "  written into the memory\n",
             false => "  not written into the memory (hyper.write_interval)\n",

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use epgt_hyper::{ActionValues, Choice, Decision, Hold, OutcomeKind, Scheduler, Transform, Window};
+use epgt_hyper::{ActionValues, Choice, Decision, Hold, Transform, Window};
+use epgt_pg::HyperReward;
 use epgt_report::text_table::TextTable;
 
 use super::log::RunLog;
@@ -21,7 +22,7 @@ pub fn text(log: &RunLog) -> String {
         log.updates,
         log.config.total_updates(),
         run.scheduler.name(),
-        what_it_does(run.scheduler)
+        log.config.scheduler.about().does
     );
     let schedules = log.config.schedule_sentence();
     if !schedules.is_empty() {
@@ -30,14 +31,14 @@ pub fn text(log: &RunLog) -> String {
     if log.space.axes().is_empty() {
         return text + "Nothing is scheduled: [tune] in its configuration is empty.\n";
     }
-    if run.scheduler == Scheduler::Fixed {
+    if log.config.scheduler.is_fixed() {
         let values = log
             .decisions
             .last()
             .map_or(&log.last_values, |decision| &decision.values);
         return text + &format!("In force throughout: {}.\n", moment::assignment(log, values));
     }
-    if run.scheduler.is_rule() {
+    if log.config.scheduler.is_rule() {
         return text + &course::text(log);
     }
     for axis in log.space.axes() {
@@ -72,38 +73,6 @@ pub fn text(log: &RunLog) -> String {
     text
 }
 
-pub(super) fn what_it_does(scheduler: Scheduler) -> &'static str {
-    match scheduler {
-        Scheduler::Epgt => {
-            "recalls the moments of training most like the present one and takes the choice that did best there"
-        }
-        Scheduler::Pbt => {
-            "every so often the worst members copy one of the best and multiply its values or draw new ones"
-        }
-        Scheduler::Pb2 => {
-            "every so often the worst members copy one of the best; a Gaussian process chooses their values"
-        }
-        Scheduler::Grid => "trains one member for every combination of the tuned values and compares them",
-        Scheduler::RandomSearch => {
-            "trains one member for each of some combinations, drawn at random, and compares them"
-        }
-        Scheduler::Fixed => "keeps the values it was given; there is no memory and nothing is decided",
-        Scheduler::Random => "draws every choice at random; there is no memory and nothing is learned",
-        Scheduler::Bandit => "takes the choice with the best average so far, whatever the moment; there is no memory",
-        Scheduler::Dqn => {
-            "takes the choice that a network, trained on earlier decisions, rates best in the present moment"
-        }
-        Scheduler::Lrrl => "draws a learning rate by probabilities that follow how much better the returns became",
-        Scheduler::Ultho => {
-            "moves one hyperparameter at a time: the one, and its value, of the highest upper confidence bound of recent returns"
-        }
-        Scheduler::Hoof => {
-            "tries many candidates at every update and takes the one that would have earned most in the rollout at hand"
-        }
-        Scheduler::MetaGradient => "follows the gradient of the next rollout's objective through the last update",
-    }
-}
-
 fn how_often(log: &RunLog) -> String {
     let hyper = &log.config.hyper;
     let all = log.decisions.len();
@@ -128,11 +97,9 @@ fn how_often(log: &RunLog) -> String {
         Hold::Updates(updates) => format!("each kept for {updates} updates"),
         Hold::Phase => "each kept for an update phase".to_string(),
     };
-    let outcome = match hyper.outcome {
-        OutcomeKind::Discounted => "mean discounted return",
-        OutcomeKind::RewardRate => "mean reward per environment step",
-        OutcomeKind::Episode => "mean return of the episodes that ended",
-    };
+    let name = log.config.reward.outcome.name();
+    let reward = log.config.registry.hyper_reward(name);
+    let outcome = reward.as_ref().map_or(name, HyperReward::meaning);
     let window = match hyper.window {
         Window::Last => "in the rollout after its last update",
         Window::Mean => "over the rollouts that followed its updates",
@@ -142,10 +109,9 @@ fn how_often(log: &RunLog) -> String {
         Transform::Improvement => "the outcome's change since the update phase before",
         Transform::Detrended => "the outcome's distance from its recent trend",
     };
-    let learned = match log.config.run.scheduler {
-        Scheduler::Lrrl => "Learned: how far the outcome lies above the mean of those before".to_string(),
-        Scheduler::Ultho => "Learned: that outcome as it is".to_string(),
-        _ => format!("Hyper-return, which is learned: {transform}"),
+    let learned = match log.config.scheduler.about().learns {
+        "" => format!("Hyper-return, which is learned: {transform}"),
+        learns => learns.to_string(),
     };
     format!(
         "\n{}, {hold}: {kinds}.\n\

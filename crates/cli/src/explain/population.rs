@@ -3,13 +3,11 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use epgt_hyper::Scheduler;
 use epgt_report::text_table::TextTable;
 use epgt_train::record::{MemberEvent as Row, read_members};
 use epgt_train::{CONFIG, Config};
 
 use super::numbers::short;
-use super::overview::what_it_does;
 use crate::output;
 
 /// What there is to say of a population; `None` for any other directory. The error is one sentence.
@@ -34,10 +32,10 @@ pub fn text(directory: &Path, update: Option<u64>) -> Result<Option<String>, Str
         run.seed,
         run.steps,
         run.scheduler.name(),
-        what_it_does(run.scheduler)
+        config.scheduler.about().does
     );
-    match run.scheduler {
-        Scheduler::Pbt | Scheduler::Pb2 => {
+    match config.scheduler.population() {
+        Some(kind) if kind.exchanges() => {
             let ready = config.population.ready;
             let _ = writeln!(
                 text,
@@ -58,7 +56,7 @@ fn config(directory: &Path) -> Option<Config> {
     let config = Config::read_toml(&text)
         .and_then(|assignments| Config::build(&assignments))
         .ok()?;
-    config.run.scheduler.is_population().then_some(config)
+    config.scheduler.population().is_some().then_some(config)
 }
 
 /// When a member's values changed, and how it ended.

@@ -60,15 +60,6 @@ pub fn task_of(arguments: &[&str]) -> Option<&'static str> {
     (!names_one).then_some("CartPole-v1")
 }
 
-/// Whether EPGT_PYTHON names a Python interpreter, which then has Gymnasium; says so where it does not.
-pub fn has_gymnasium() -> bool {
-    let named = std::env::var_os("EPGT_PYTHON").is_some_and(|name| !name.is_empty());
-    if !named {
-        eprintln!("skipped: EPGT_PYTHON names no Python with Gymnasium");
-    }
-    named
-}
-
 /// The environment of the README, `corridor.py`.
 pub fn corridor() -> &'static str {
     let page = include_str!("../../../../README.md");

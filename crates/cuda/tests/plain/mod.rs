@@ -1,7 +1,7 @@
 //! The image network written out in double precision, and the same one on a GPU.
 
 use epgt_cuda::{ConvShape, Gpu, NetShape};
-use epgt_nn::{Kept, Remote};
+use epgt_nn::{Buffer, Remote};
 
 /// Numbers from 0 to 1 that are the same every time.
 pub fn numbers(seed: u64) -> impl FnMut() -> f64 {
@@ -142,20 +142,12 @@ impl Plain {
     }
 }
 
-/// The network on the GPU, with the plain one's weights, if there is a GPU.
-pub fn on_gpu(plain: &Plain) -> Option<Gpu> {
-    match Gpu::open(plain.shape.clone(), false) {
-        Ok(mut gpu) => {
-            let weights: Vec<f32> = plain.weights.iter().map(|&w| w as f32).collect();
-            gpu.write(Kept::Weights, &weights);
-            Some(gpu)
-        }
-        Err(sentence) => {
-            assert!(sentence.contains("--device cpu"), "{sentence}");
-            println!("skipped: {sentence}");
-            None
-        }
-    }
+/// The network on the GPU, with the plain one's weights.
+pub fn on_gpu(plain: &Plain) -> Gpu {
+    let mut gpu = Gpu::open(plain.shape.clone(), false).expect("a GPU");
+    let weights: Vec<f32> = plain.weights.iter().map(|&w| w as f32).collect();
+    gpu.write(Buffer::Weights, &weights);
+    gpu
 }
 
 pub fn close(what: &str, ours: &[f32], theirs: &[f64]) {
@@ -205,7 +197,7 @@ pub fn images_at(plain: &Plain, rows: &[u32]) -> Vec<u8> {
         .collect()
 }
 
-pub fn kept(gpu: &Gpu, what: Kept, count: usize) -> Vec<f32> {
+pub fn read(gpu: &Gpu, what: Buffer, count: usize) -> Vec<f32> {
     let mut numbers = vec![f32::NAN; count];
     gpu.read(what, &mut numbers);
     assert_eq!(gpu.fault(), None);

@@ -8,9 +8,10 @@ mod games;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::gymnasium::{ForeignEnv, named_python, remembered};
-use crate::{Entry, Env, EnvError, Limit, OptionValue, Options, Space, TaskOption, TaskSpec, family, mujoco, tasks};
+use crate::gymnasium::{ForeignEnv, named_python, started};
+use crate::{Entry, Env, EnvError, Limit, OptionValue, Options, Space, TaskOption, TaskSpec, cache, family, tasks};
 use games::{ACTIONS, GAMES, Game};
 
 /// The version of ale-py that `epgt setup atari` gets and the tests hold this against.
@@ -69,9 +70,6 @@ const fn declared(repeat_action_probability: f64) -> [TaskOption; 7] {
     ]
 }
 
-static V4: [TaskOption; 7] = declared(0.0);
-static V5: [TaskOption; 7] = declared(0.25);
-
 /// The game of an id, and whether its actions are sticky.
 fn parse(id: &str) -> Option<(&'static Game, bool)> {
     let (name, sticky) = match id.strip_prefix("ALE/") {
@@ -92,26 +90,28 @@ pub fn names() -> impl Iterator<Item = String> {
 }
 
 /// The Atari task with this id; `None` where it is none.
-pub(crate) fn find(id: &str) -> Option<&'static TaskSpec> {
+pub(crate) fn find(id: &str) -> Option<TaskSpec> {
     let (game, sticky) = parse(id)?;
-    Some(remembered(id, |id| {
-        let how = match sticky {
-            true => "with sticky actions",
-            false => "without sticky actions",
-        };
-        TaskSpec {
-            id,
-            summary: String::leak(format!("Atari's {}, {how}, in ale-py {ALE_VERSION}.", game.name())),
-            observation: &[],
-            image: Some(IMAGE),
-            action: choices(game, false),
-            reward: "The points of the game; with sign_rewards learning sees their signs, and scores stay whole.",
-            max_episode_steps: 108_000 / FRAME_SKIP as u32,
-            reward_threshold: None,
-            options: Options::of_worker(id, if sticky { &V5 } else { &V4 }),
-            build,
-        }
-    }))
+    let (how, repeated) = match sticky {
+        true => ("with sticky actions", 0.25),
+        false => ("without sticky actions", 0.0),
+    };
+    let asked = id.to_string();
+    let bare = TaskSpec::of(id.to_string(), declared(repeated), move |options| {
+        build(&asked, game, options)
+    });
+    Some(TaskSpec {
+        summary: format!("Atari's {}, {how}, in ale-py {ALE_VERSION}.", game.name()).into(),
+        image: Some(IMAGE),
+        action: choices(game, false),
+        reward: "The points of the game; with sign_rewards learning sees their signs, and scores stay whole.".into(),
+        max_episode_steps: 108_000 / FRAME_SKIP as u32,
+        describe: Some(describe),
+        foreign: Some(started(None)),
+        is_atari: true,
+        human_scores: game.scores,
+        ..bare
+    })
 }
 
 /// The id that was probably meant by one that is none: a slip in a game's name, or a name without its version.
@@ -125,7 +125,7 @@ pub(crate) fn suggest(id: &str) -> Option<String> {
     let found = names.iter().find(same).map(String::as_str);
     // Other tasks have names as well: unless the id says that it is a game's, a game must be nearer than all of them.
     let named = modern || name != bare;
-    let others = tasks().iter().filter(|_| !named).map(|task| family(task.id));
+    let others = tasks().iter().filter(|_| !named).map(|task| family(&task.id));
     let nearest = || {
         let nearest = epgt_settings::nearest(name, names.iter().map(String::as_str).chain(others))?;
         names.iter().map(String::as_str).find(|known| *known == nearest)
@@ -138,18 +138,19 @@ pub(crate) fn suggest(id: &str) -> Option<String> {
 }
 
 /// What the options say of actions and time, once they are known.
-pub(crate) fn describe(task: &mut TaskSpec) {
-    if let Some((game, _)) = parse(task.id) {
+fn describe(task: &mut TaskSpec) -> Result<(), EnvError> {
+    if let Some((game, _)) = parse(&task.id) {
         task.action = choices(game, task.options.flag("full_action_space"));
         let frames = task.options.count("max_num_frames_per_episode");
         task.max_episode_steps = u32::try_from(frames.div_ceil(FRAME_SKIP)).unwrap_or(u32::MAX);
     }
+    Ok(())
 }
 
-fn choices(game: &Game, all: bool) -> &'static [Entry] {
+fn choices(game: &Game, all: bool) -> Arc<[Entry]> {
     let actions = game.actions(all).zip(0..);
     let entries = actions.map(|(action, index)| Entry::choice(ACTIONS[action], index));
-    Vec::leak(entries.collect())
+    entries.collect()
 }
 
 /// The ROM of an Atari task.
@@ -157,9 +158,7 @@ pub(crate) fn rom(id: &str) -> Option<&'static str> {
     parse(id).map(|(game, _)| game.rom)
 }
 
-fn build(options: &Options) -> Result<Box<dyn Env>, EnvError> {
-    let id = options.foreign.expect("its options are those of a worker");
-    let (game, _) = parse(id).expect("the task was found by its id");
+fn build(id: &str, game: &Game, options: &Options) -> Result<Box<dyn Env>, EnvError> {
     python(id)?;
     let [channels, height, width] = IMAGE;
     let shown = Space::Image {
@@ -168,12 +167,13 @@ fn build(options: &Options) -> Result<Box<dyn Env>, EnvError> {
         width,
     };
     let actions = game.actions(options.flag("full_action_space")).count();
-    Ok(Box::new(ForeignEnv::new(options, shown, Space::Discrete(actions))))
+    let spaces = [shown, Space::Discrete(actions)];
+    Ok(Box::new(ForeignEnv::new(id, options, spaces)))
 }
 
 /// The virtual environment that `epgt setup atari` makes; `None` where the user has no home.
 pub fn environment() -> Option<PathBuf> {
-    Some(mujoco::cache_directory()?.with_file_name(format!("atari-{ALE_VERSION}")))
+    Some(cache::directory(&cache::variable)?.join(format!("atari-{ALE_VERSION}")))
 }
 
 /// The Python of Atari's workers: the one that the user named, or that of the virtual environment.
@@ -188,34 +188,6 @@ pub(crate) fn python(id: &str) -> Result<OsString, EnvError> {
              EPGT_PYTHON"
         ))
     })
-}
-
-impl TaskSpec {
-    /// Whether it is a game of Atari's.
-    ///
-    /// ```
-    /// assert!(epgt_envs::find("ALE/Pong-v5")?.is_atari());
-    /// assert!(!epgt_envs::find("CartPole-v1")?.is_atari());
-    /// # Ok::<(), epgt_envs::EnvError>(())
-    /// ```
-    pub fn is_atari(&self) -> bool {
-        parse(self.id).is_some()
-    }
-
-    /// A score between that of random play, which is 0, and that of a human, which is 1 (Mnih et al. 2015); `None` where the
-    /// task has no such scores.
-    ///
-    /// ```
-    /// let pong = epgt_envs::find("PongNoFrameskip-v4")?;
-    /// assert_eq!(pong.human_normalised(9.3), Some(1.0));
-    /// assert_eq!(pong.human_normalised(-20.7), Some(0.0));
-    /// assert_eq!(epgt_envs::find("CartPole-v1")?.human_normalised(500.0), None);
-    /// # Ok::<(), epgt_envs::EnvError>(())
-    /// ```
-    pub fn human_normalised(&self, score: f64) -> Option<f64> {
-        let (random, human) = parse(self.id)?.0.scores?;
-        Some((score - random) / (human - random))
-    }
 }
 
 #[cfg(test)]

@@ -67,27 +67,26 @@ const fn hardcore(default: bool) -> TaskOption {
 /// The entries of the registry.
 pub(super) fn tasks() -> Vec<TaskSpec> {
     let plain = TaskSpec {
-        id: "BipedalWalker-v3",
-        summary: "Walk on two legs to the far end of slightly uneven ground.",
-        observation: OBSERVATION,
-        image: None,
-        action: ACTION,
-        reward: "Moving forward, 300 in all to the far end, less a little for torque and for tilting; -100 for falling.",
+        summary: "Walk on two legs to the far end of slightly uneven ground.".into(),
+        observation: OBSERVATION.into(),
+        action: ACTION.into(),
+        reward:
+            "Moving forward, 300 in all to the far end, less a little for torque and for tilting; -100 for falling."
+                .into(),
         max_episode_steps: 1600,
         reward_threshold: Some(300.0),
-        options: Options::of(const { &[hardcore(false)] }),
-        build: |options| {
+        ..TaskSpec::of("BipedalWalker-v3", [hardcore(false)], |options| {
             Ok(match options.flag("hardcore") {
                 true => Box::new(environment::<true>()),
                 false => Box::new(environment::<false>()),
             })
-        },
+        })
     };
     let hard = TaskSpec {
-        id: "BipedalWalkerHardcore-v3",
-        summary: "Walk on two legs to the far end of ground with stumps, stairs and pits.",
+        id: "BipedalWalkerHardcore-v3".into(),
+        summary: "Walk on two legs to the far end of ground with stumps, stairs and pits.".into(),
         max_episode_steps: 2000,
-        options: Options::of(const { &[hardcore(true)] }),
+        options: Options::of([hardcore(true)]),
         ..plain.clone()
     };
     vec![plain, hard]

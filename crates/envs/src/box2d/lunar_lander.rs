@@ -88,17 +88,17 @@ const fn options(continuous: bool) -> [TaskOption; 5] {
 /// The entries of the registry.
 pub(super) fn tasks() -> Vec<TaskSpec> {
     let choices = TaskSpec {
-        id: "LunarLander-v3",
-        summary: "Land gently between two flags on the moon, with engines that are on or off.",
-        observation: OBSERVATION,
-        image: None,
-        action: CHOICES,
-        reward: "Coming closer, slower and more upright to the pad, +10 per leg on the ground, less a little for fuel; \
-                 100 for coming to rest, -100 for crashing or leaving.",
+        summary: "Land gently between two flags on the moon, with engines that are on or off.".into(),
+        observation: OBSERVATION.into(),
+        action: CHOICES.into(),
+        reward:
+            "Coming closer, slower and more upright to the pad, +10 per leg on the ground, less a little for fuel; \
+                 100 for coming to rest, -100 for crashing or leaving."
+                .into(),
         max_episode_steps: 1000,
         reward_threshold: Some(200.0),
-        options: Options::of(const { &options(false) }),
-        build: |options| {
+        describe: Some(describe),
+        ..TaskSpec::of("LunarLander-v3", options(false), |options| {
             let (conditions, observation) = (Conditions::new(options), Space::from_table(OBSERVATION));
             Ok(match options.flag("continuous") {
                 true => {
@@ -110,29 +110,32 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
                     Box::new(Replayed::<LunarLander<false>>::new(conditions, observation, actions))
                 }
             })
-        },
+        })
     };
     let throttles = TaskSpec {
-        id: "LunarLanderContinuous-v3",
-        summary: "Land gently between two flags on the moon, with engines that have throttles.",
-        action: THROTTLES,
-        options: Options::of(const { &options(true) }),
+        id: "LunarLanderContinuous-v3".into(),
+        summary: "Land gently between two flags on the moon, with engines that have throttles.".into(),
+        action: THROTTLES.into(),
+        options: Options::of(options(true)),
         ..choices.clone()
     };
     let older_name = TaskSpec {
-        id: "LunarLanderContinuous-v2",
-        summary: "Another name of LunarLanderContinuous-v3, used by older papers.",
+        id: "LunarLanderContinuous-v2".into(),
+        summary: "Another name of LunarLanderContinuous-v3, used by older papers.".into(),
         ..throttles.clone()
     };
     vec![choices, throttles, older_name]
 }
 
-/// The table of actions that the options ask for.
-pub(super) fn action(options: &Options) -> &'static [Entry] {
-    match options.flag("continuous") {
-        true => THROTTLES,
-        false => CHOICES,
-    }
+/// Gives the task the table of actions that its options ask for.
+fn describe(task: &mut TaskSpec) -> Result<(), EnvError> {
+    let table = if task.options.flag("continuous") {
+        THROTTLES
+    } else {
+        CHOICES
+    };
+    task.action = table.into();
+    Ok(())
 }
 
 /// What can be chosen about the moon.

@@ -28,20 +28,11 @@ pub use bipedal_walker::BipedalWalker;
 pub use lunar_lander::{Conditions, LunarLander};
 pub use replayed::{Replayed, Simulation};
 
-use crate::registry::Entry;
-use crate::{Color, Options, Scene, TaskSpec};
+use crate::{Color, Scene, TaskSpec};
 
 /// The entries of the registry.
 pub(crate) fn tasks() -> Vec<TaskSpec> {
     [bipedal_walker::tasks(), lunar_lander::tasks()].concat()
-}
-
-/// The table of actions, where options decide on it: of the lander.
-pub(crate) fn action(options: &Options) -> Option<&'static [Entry]> {
-    let mut declared = options.declared.iter();
-    declared
-        .any(|option| option.name == "continuous")
-        .then(|| lunar_lander::action(options))
 }
 
 /// Steps per second.

@@ -3,7 +3,7 @@
 //! Box2D keeps contacts, warm-starting impulses and a tree of boxes that no interface shows. But it is deterministic:
 //! the generator's state before the episode and the actions since lead to the same state again, bit for bit.
 
-use crate::env::{decode, encode};
+use crate::env::{decode_state, encode_state};
 use crate::space::wrong_size;
 use crate::{Env, EnvError, Scene, Space, Step};
 use epgt_rng::Pcg64;
@@ -156,11 +156,11 @@ impl<S: Simulation> Env for Replayed<S> {
     }
 
     fn save(&self) -> Vec<u8> {
-        encode(&self.history)
+        encode_state(&self.history)
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
-        let saved: History = decode(state)?;
+        let saved: History = decode_state(state)?;
         *self = self.play_again(&saved).ok_or_else(|| {
             EnvError::InvalidState(
                 "the saved episode cannot be played again; resume with the task and version it was saved from".into(),

@@ -1,10 +1,10 @@
 //! `Acrobot-v1`: two hanging links, a motor only between them, and a height to be reached (Sutton, 1996).
 
 use super::square;
-use crate::env::{decode, encode};
+use crate::env::{decode_state, encode_state};
 use crate::registry::Entry;
 use crate::space::choice;
-use crate::{Env, EnvError, Options, Scene, Space, Step, TaskSpec};
+use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 use std::f64::consts::{FRAC_PI_2, PI};
 
@@ -15,30 +15,32 @@ const MAX_SPEED: [f64; 2] = [4.0 * PI, 9.0 * PI];
 /// Seconds per step.
 const TIME: f64 = 0.2;
 
+const OBSERVATION: &[Entry] = &[
+    Entry::within("cosine of the first angle", 1.0),
+    Entry::within("sine of the first angle", 1.0),
+    Entry::within("cosine of the second angle", 1.0),
+    Entry::within("sine of the second angle", 1.0),
+    Entry::within("first angular velocity", MAX_SPEED[0] as f32),
+    Entry::within("second angular velocity", MAX_SPEED[1] as f32),
+];
+const ACTION: &[Entry] = &[
+    Entry::choice("torque -1", 0),
+    Entry::choice("no torque", 1),
+    Entry::choice("torque +1", 2),
+];
+
 /// The entry of the registry.
-pub(crate) const TASK: TaskSpec = TaskSpec {
-    id: "Acrobot-v1",
-    summary: "Swing the tip of two hanging links above a height with a motor between them.",
-    observation: &[
-        Entry::within("cosine of the first angle", 1.0),
-        Entry::within("sine of the first angle", 1.0),
-        Entry::within("cosine of the second angle", 1.0),
-        Entry::within("sine of the second angle", 1.0),
-        Entry::within("first angular velocity", MAX_SPEED[0] as f32),
-        Entry::within("second angular velocity", MAX_SPEED[1] as f32),
-    ],
-    image: None,
-    action: &[
-        Entry::choice("torque -1", 0),
-        Entry::choice("no torque", 1),
-        Entry::choice("torque +1", 2),
-    ],
-    reward: "-1 for every step until the tip is one link above the axis, which earns 0.",
-    max_episode_steps: 500,
-    reward_threshold: Some(-100.0),
-    options: Options::NONE,
-    build: |_| Ok(Box::new(Acrobot::new())),
-};
+pub(crate) fn task() -> TaskSpec {
+    TaskSpec {
+        summary: "Swing the tip of two hanging links above a height with a motor between them.".into(),
+        observation: OBSERVATION.into(),
+        action: ACTION.into(),
+        reward: "-1 for every step until the tip is one link above the axis, which earns 0.".into(),
+        max_episode_steps: 500,
+        reward_threshold: Some(-100.0),
+        ..TaskSpec::of("Acrobot-v1", [], |_| Ok(Box::new(Acrobot::new())))
+    }
+}
 
 /// The two links, moved on by one Runge-Kutta step of fourth order; dynamics of Sutton and Barto's book.
 ///
@@ -62,8 +64,8 @@ impl Acrobot {
     /// Two links that hang at rest.
     pub fn new() -> Self {
         Acrobot {
-            observation_space: Space::from_table(TASK.observation),
-            action_space: Space::Discrete(TASK.action.len()),
+            observation_space: Space::from_table(OBSERVATION),
+            action_space: Space::Discrete(ACTION.len()),
             rng: Pcg64::from_seed(0),
             state: [0.0; 4],
         }
@@ -184,11 +186,11 @@ impl Env for Acrobot {
     }
 
     fn save(&self) -> Vec<u8> {
-        encode(&(&self.rng, self.state))
+        encode_state(&(&self.rng, self.state))
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
-        (self.rng, self.state) = decode(state)?;
+        (self.rng, self.state) = decode_state(state)?;
         Ok(())
     }
 }

@@ -1,9 +1,9 @@
 //! `CartPole-v1`: keep a pole upright on a cart that is pushed left or right (Barto, Sutton and Anderson, 1983).
 
-use crate::env::{decode, encode};
+use crate::env::{decode_state, encode_state};
 use crate::registry::Entry;
 use crate::space::choice;
-use crate::{Env, EnvError, OptionValue, Options, Scene, Space, Step, TaskOption, TaskSpec};
+use crate::{Env, EnvError, OptionValue, Scene, Space, Step, TaskOption, TaskSpec};
 use epgt_rng::Pcg64;
 use std::f64::consts::PI;
 
@@ -19,33 +19,40 @@ const TIME: f64 = 0.02;
 const MAX_ANGLE: f64 = 12.0 * 2.0 * PI / 360.0;
 const MAX_POSITION: f64 = 2.4;
 
-/// The entry of the registry. The bounds are twice those that end an episode, so that the last observation fits.
-pub(crate) const TASK: TaskSpec = TaskSpec {
-    id: "CartPole-v1",
-    summary: "Keep a pole upright on a cart by pushing the cart left and right.",
-    observation: &[
-        Entry::within("cart position", (2.0 * MAX_POSITION) as f32),
-        Entry::within("cart velocity", f32::INFINITY),
-        Entry::within("pole angle", (2.0 * MAX_ANGLE) as f32),
-        Entry::within("pole angular velocity", f32::INFINITY),
-    ],
-    image: None,
-    action: &[Entry::choice("push left", 0), Entry::choice("push right", 1)],
-    reward: "+1 for every step until the pole leans more than 12 degrees or the cart leaves +-2.4.",
-    max_episode_steps: 500,
-    reward_threshold: Some(475.0),
-    options: Options::of(&[TaskOption::new(
-        "sutton_barto_reward",
-        OptionValue::Flag(false),
-        "Reward 0 for every step and -1 for falling, as in the original paper, instead of 1 for every step",
-    )]),
-    build: |options| {
-        Ok(Box::new(CartPole {
-            original_reward: options.flag("sutton_barto_reward"),
-            ..CartPole::new()
-        }))
-    },
-};
+/// The bounds are twice those that end an episode, so that the last observation fits.
+const OBSERVATION: &[Entry] = &[
+    Entry::within("cart position", (2.0 * MAX_POSITION) as f32),
+    Entry::within("cart velocity", f32::INFINITY),
+    Entry::within("pole angle", (2.0 * MAX_ANGLE) as f32),
+    Entry::within("pole angular velocity", f32::INFINITY),
+];
+const ACTION: &[Entry] = &[Entry::choice("push left", 0), Entry::choice("push right", 1)];
+
+/// The entry of the registry.
+pub(crate) fn task() -> TaskSpec {
+    TaskSpec {
+        summary: "Keep a pole upright on a cart by pushing the cart left and right.".into(),
+        observation: OBSERVATION.into(),
+        action: ACTION.into(),
+        reward: "+1 for every step until the pole leans more than 12 degrees or the cart leaves +-2.4.".into(),
+        max_episode_steps: 500,
+        reward_threshold: Some(475.0),
+        ..TaskSpec::of(
+            "CartPole-v1",
+            [TaskOption::new(
+                "sutton_barto_reward",
+                OptionValue::Flag(false),
+                "Reward 0 for every step and -1 for falling, as in the original paper, instead of 1 for every step",
+            )],
+            |options| {
+                Ok(Box::new(CartPole {
+                    original_reward: options.flag("sutton_barto_reward"),
+                    ..CartPole::new()
+                }))
+            },
+        )
+    }
+}
 
 /// The cart and its pole, moved on by Euler's method: positions by the old velocities, then velocities.
 ///
@@ -75,8 +82,8 @@ impl CartPole {
     /// A cart at rest under an upright pole.
     pub fn new() -> Self {
         CartPole {
-            observation_space: Space::from_table(TASK.observation),
-            action_space: Space::Discrete(TASK.action.len()),
+            observation_space: Space::from_table(OBSERVATION),
+            action_space: Space::Discrete(ACTION.len()),
             rng: Pcg64::from_seed(0),
             original_reward: false,
             state: [0.0; 4],
@@ -157,11 +164,11 @@ impl Env for CartPole {
     }
 
     fn save(&self) -> Vec<u8> {
-        encode(&(&self.rng, self.state, self.fallen))
+        encode_state(&(&self.rng, self.state, self.fallen))
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
-        (self.rng, self.state, self.fallen) = decode(state)?;
+        (self.rng, self.state, self.fallen) = decode_state(state)?;
         Ok(())
     }
 }

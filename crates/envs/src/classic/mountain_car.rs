@@ -1,10 +1,10 @@
 //! `MountainCar-v0`: an underpowered car has to swing itself out of a valley (Moore, 1990).
 
 use super::hill;
-use crate::env::{decode, encode};
+use crate::env::{decode_state, encode_state};
 use crate::registry::Entry;
 use crate::space::choice;
-use crate::{Env, EnvError, OptionValue, Options, Scene, Space, Step, TaskOption, TaskSpec};
+use crate::{Env, EnvError, OptionValue, Scene, Space, Step, TaskOption, TaskSpec};
 use epgt_rng::Pcg64;
 
 const FORCE: f64 = 0.001;
@@ -14,35 +14,41 @@ const LEFT: f64 = -1.2;
 const RIGHT: f64 = 0.6;
 const GOAL: f64 = 0.5;
 
+const OBSERVATION: &[Entry] = &[
+    Entry::between("position", LEFT as f32, RIGHT as f32),
+    Entry::within("velocity", MAX_SPEED as f32),
+];
+const ACTION: &[Entry] = &[
+    Entry::choice("push left", 0),
+    Entry::choice("do not push", 1),
+    Entry::choice("push right", 2),
+];
+
 /// The entry of the registry.
-pub(crate) const TASK: TaskSpec = TaskSpec {
-    id: "MountainCar-v0",
-    summary: "Drive an underpowered car up a hill by swinging back and forth (discrete pushes).",
-    observation: &[
-        Entry::between("position", LEFT as f32, RIGHT as f32),
-        Entry::within("velocity", MAX_SPEED as f32),
-    ],
-    image: None,
-    action: &[
-        Entry::choice("push left", 0),
-        Entry::choice("do not push", 1),
-        Entry::choice("push right", 2),
-    ],
-    reward: "-1 for every step until the flag at position 0.5 is reached.",
-    max_episode_steps: 200,
-    reward_threshold: Some(-110.0),
-    options: Options::of(&[TaskOption::new(
-        "goal_velocity",
-        OptionValue::Number(0.0),
-        "The least velocity that the car must have at the flag",
-    )]),
-    build: |options| {
-        Ok(Box::new(MountainCar {
-            goal_velocity: options.number("goal_velocity"),
-            ..MountainCar::new()
-        }))
-    },
-};
+pub(crate) fn task() -> TaskSpec {
+    TaskSpec {
+        summary: "Drive an underpowered car up a hill by swinging back and forth (discrete pushes).".into(),
+        observation: OBSERVATION.into(),
+        action: ACTION.into(),
+        reward: "-1 for every step until the flag at position 0.5 is reached.".into(),
+        max_episode_steps: 200,
+        reward_threshold: Some(-110.0),
+        ..TaskSpec::of(
+            "MountainCar-v0",
+            [TaskOption::new(
+                "goal_velocity",
+                OptionValue::Number(0.0),
+                "The least velocity that the car must have at the flag",
+            )],
+            |options| {
+                Ok(Box::new(MountainCar {
+                    goal_velocity: options.number("goal_velocity"),
+                    ..MountainCar::new()
+                }))
+            },
+        )
+    }
+}
 
 /// The car: v' = v + 0.001 (a - 1) - 0.0025 cos(3x), x' = x + v', both clipped; the left wall stops it.
 ///
@@ -68,8 +74,8 @@ impl MountainCar {
     /// A car at the bottom of the valley.
     pub fn new() -> Self {
         MountainCar {
-            observation_space: Space::from_table(TASK.observation),
-            action_space: Space::Discrete(TASK.action.len()),
+            observation_space: Space::from_table(OBSERVATION),
+            action_space: Space::Discrete(ACTION.len()),
             rng: Pcg64::from_seed(0),
             goal_velocity: 0.0,
             position: -0.5,
@@ -133,11 +139,11 @@ impl Env for MountainCar {
     }
 
     fn save(&self) -> Vec<u8> {
-        encode(&(&self.rng, self.position, self.velocity))
+        encode_state(&(&self.rng, self.position, self.velocity))
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
-        (self.rng, self.position, self.velocity) = decode(state)?;
+        (self.rng, self.position, self.velocity) = decode_state(state)?;
         Ok(())
     }
 }

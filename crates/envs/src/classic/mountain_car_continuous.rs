@@ -4,10 +4,10 @@
 //! of an episode is taken in double precision. Both are done here in the same way.
 
 use super::hill;
-use crate::env::{decode, encode};
+use crate::env::{decode_state, encode_state};
 use crate::registry::Entry;
 use crate::space::number;
-use crate::{Env, EnvError, OptionValue, Options, Scene, Space, Step, TaskOption, TaskSpec};
+use crate::{Env, EnvError, OptionValue, Scene, Space, Step, TaskOption, TaskSpec};
 use epgt_rng::Pcg64;
 
 const POWER: f64 = 0.0015;
@@ -17,31 +17,37 @@ const LEFT: f32 = -1.2;
 const RIGHT: f32 = 0.6;
 const GOAL: f32 = 0.45;
 
+const OBSERVATION: &[Entry] = &[
+    Entry::between("position", LEFT, RIGHT),
+    Entry::within("velocity", MAX_SPEED),
+];
+const ACTION: &[Entry] = &[Entry::within("force", 1.0)];
+
 /// The entry of the registry.
-pub(crate) const TASK: TaskSpec = TaskSpec {
-    id: "MountainCarContinuous-v0",
-    summary: "Drive an underpowered car up a hill by swinging back and forth, with little force.",
-    observation: &[
-        Entry::between("position", LEFT, RIGHT),
-        Entry::within("velocity", MAX_SPEED),
-    ],
-    image: None,
-    action: &[Entry::within("force", 1.0)],
-    reward: "-0.1 force^2 for every step, and +100 when the flag at position 0.45 is reached.",
-    max_episode_steps: 999,
-    reward_threshold: Some(90.0),
-    options: Options::of(&[TaskOption::new(
-        "goal_velocity",
-        OptionValue::Number(0.0),
-        "The least velocity that the car must have at the flag",
-    )]),
-    build: |options| {
-        Ok(Box::new(MountainCarContinuous {
-            goal_velocity: options.number("goal_velocity") as f32,
-            ..MountainCarContinuous::new()
-        }))
-    },
-};
+pub(crate) fn task() -> TaskSpec {
+    TaskSpec {
+        summary: "Drive an underpowered car up a hill by swinging back and forth, with little force.".into(),
+        observation: OBSERVATION.into(),
+        action: ACTION.into(),
+        reward: "-0.1 force^2 for every step, and +100 when the flag at position 0.45 is reached.".into(),
+        max_episode_steps: 999,
+        reward_threshold: Some(90.0),
+        ..TaskSpec::of(
+            "MountainCarContinuous-v0",
+            [TaskOption::new(
+                "goal_velocity",
+                OptionValue::Number(0.0),
+                "The least velocity that the car must have at the flag",
+            )],
+            |options| {
+                Ok(Box::new(MountainCarContinuous {
+                    goal_velocity: options.number("goal_velocity") as f32,
+                    ..MountainCarContinuous::new()
+                }))
+            },
+        )
+    }
+}
 
 /// The car: v' = v + 0.0015 a - 0.0025 cos(3x), x' = x + v', both clipped; the left wall stops it.
 ///
@@ -69,8 +75,8 @@ impl MountainCarContinuous {
     /// A car at the bottom of the valley.
     pub fn new() -> Self {
         MountainCarContinuous {
-            observation_space: Space::from_table(TASK.observation),
-            action_space: Space::from_table(TASK.action),
+            observation_space: Space::from_table(OBSERVATION),
+            action_space: Space::from_table(ACTION),
             rng: Pcg64::from_seed(0),
             goal_velocity: 0.0,
             position: -0.5,
@@ -159,11 +165,11 @@ impl Env for MountainCarContinuous {
     }
 
     fn save(&self) -> Vec<u8> {
-        encode(&(&self.rng, self.position, self.velocity, self.start))
+        encode_state(&(&self.rng, self.position, self.velocity, self.start))
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
-        (self.rng, self.position, self.velocity, self.start) = decode(state)?;
+        (self.rng, self.position, self.velocity, self.start) = decode_state(state)?;
         Ok(())
     }
 }

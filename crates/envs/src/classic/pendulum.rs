@@ -1,10 +1,10 @@
 //! `Pendulum-v1`: swing a pendulum up with a weak motor and hold it there.
 
 use super::{square, square_f32};
-use crate::env::{decode, encode};
+use crate::env::{decode_state, encode_state};
 use crate::registry::Entry;
 use crate::space::number;
-use crate::{Env, EnvError, OptionValue, Options, Scene, Space, Step, TaskOption, TaskSpec};
+use crate::{Env, EnvError, OptionValue, Scene, Space, Step, TaskOption, TaskSpec};
 use epgt_rng::Pcg64;
 use std::f32::consts::FRAC_PI_2;
 use std::f64::consts::PI;
@@ -14,32 +14,37 @@ const MAX_TORQUE: f32 = 2.0;
 /// Seconds per step.
 const TIME: f64 = 0.05;
 
+const OBSERVATION: &[Entry] = &[
+    Entry::within("cosine of the angle", 1.0),
+    Entry::within("sine of the angle", 1.0),
+    Entry::within("angular velocity", MAX_SPEED as f32),
+];
+const ACTION: &[Entry] = &[Entry::within("torque", MAX_TORQUE)];
+
 /// The entry of the registry.
-pub(crate) const TASK: TaskSpec = TaskSpec {
-    id: "Pendulum-v1",
-    summary: "Swing a pendulum up with a weak motor and hold it upright.",
-    observation: &[
-        Entry::within("cosine of the angle", 1.0),
-        Entry::within("sine of the angle", 1.0),
-        Entry::within("angular velocity", MAX_SPEED as f32),
-    ],
-    image: None,
-    action: &[Entry::within("torque", MAX_TORQUE)],
-    reward: "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2), the angle measured from upright.",
-    max_episode_steps: 200,
-    reward_threshold: None,
-    options: Options::of(&[TaskOption::new(
-        "g",
-        OptionValue::Number(10.0),
-        "Acceleration of gravity",
-    )]),
-    build: |options| {
-        Ok(Box::new(Pendulum {
-            gravity: options.number("g"),
-            ..Pendulum::new()
-        }))
-    },
-};
+pub(crate) fn task() -> TaskSpec {
+    TaskSpec {
+        summary: "Swing a pendulum up with a weak motor and hold it upright.".into(),
+        observation: OBSERVATION.into(),
+        action: ACTION.into(),
+        reward: "-(angle^2 + 0.1 velocity^2 + 0.001 torque^2), the angle measured from upright.".into(),
+        max_episode_steps: 200,
+        ..TaskSpec::of(
+            "Pendulum-v1",
+            [TaskOption::new(
+                "g",
+                OptionValue::Number(10.0),
+                "Acceleration of gravity",
+            )],
+            |options| {
+                Ok(Box::new(Pendulum {
+                    gravity: options.number("g"),
+                    ..Pendulum::new()
+                }))
+            },
+        )
+    }
+}
 
 /// The pendulum: w' = w + (3/2 g sin(angle) + 3 u) dt, angle' = angle + w' dt; it never ends by itself.
 ///
@@ -66,8 +71,8 @@ impl Pendulum {
     /// A pendulum at rest, upright.
     pub fn new() -> Self {
         Pendulum {
-            observation_space: Space::from_table(TASK.observation),
-            action_space: Space::from_table(TASK.action),
+            observation_space: Space::from_table(OBSERVATION),
+            action_space: Space::from_table(ACTION),
             rng: Pcg64::from_seed(0),
             gravity: 10.0,
             angle: 0.0,
@@ -162,11 +167,11 @@ impl Env for Pendulum {
     }
 
     fn save(&self) -> Vec<u8> {
-        encode(&(&self.rng, self.angle, self.velocity))
+        encode_state(&(&self.rng, self.angle, self.velocity))
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
-        (self.rng, self.angle, self.velocity) = decode(state)?;
+        (self.rng, self.angle, self.velocity) = decode_state(state)?;
         self.torque = None;
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::python::{python, threads};
 use super::worker::{LABEL, Worker};
 use crate::group::Account;
 use crate::space::choice;
-use crate::vec_env::{Episode, StepRow};
+use crate::vec_env::{Episode, Foreign, StepRow};
 use crate::{EnvError, Observations, Options, RowShape, Rows, RowsMut, Space, atari};
 
 /// N foreign environments, stepped together.
@@ -19,10 +19,10 @@ pub(crate) struct Bridge {
     memory: Memory,
     layout: Layout,
     n: usize,
-    pub observation_space: Space,
-    pub action_space: Space,
+    observation_space: Space,
+    action_space: Space,
     /// The last observations of the episodes that ended most recently, `[n][O]`.
-    pub final_observations: Observations,
+    final_observations: Observations,
     /// What the last step gave.
     pub rewards: Vec<f64>,
     /// Terminated, truncated, over.
@@ -34,13 +34,12 @@ pub(crate) struct Bridge {
     /// Steps after which episodes are cut, where the task says so.
     pub limit: u32,
     /// How often it was stepped.
-    pub steps: u64,
+    steps: u64,
     label: String,
 }
 
 /// Starts a worker that makes `n` environments, and has it describe them.
-pub(super) fn start(options: &Options, n: usize) -> Result<(Worker, std::fs::File, Description), EnvError> {
-    let id = options.foreign.expect("only foreign tasks have workers");
+pub(super) fn start(id: &str, options: &Options, n: usize) -> Result<(Worker, std::fs::File, Description), EnvError> {
     let file = memory::anonymous()
         .map_err(|error| EnvError::Simulator(format!("cannot share memory with a worker for {id}: {error}")))?;
     let timeout = Duration::from_secs(options.count("bridge_timeout") as u64);
@@ -71,15 +70,20 @@ pub(super) fn start(options: &Options, n: usize) -> Result<(Worker, std::fs::Fil
 }
 
 impl Bridge {
-    /// Starts a worker with `n` environments of the task that the options belong to.
-    pub fn new(options: &Options, n: usize, label: String) -> Result<Self, EnvError> {
-        let (mut worker, file, description) = start(options, n)?;
+    /// Starts a worker with `n` environments of the task with this id and these options, which must have the spaces that were
+    /// described, if they were.
+    pub fn new(
+        id: &str,
+        options: &Options,
+        described: Option<&[Space; 2]>,
+        n: usize,
+        label: &str,
+    ) -> Result<Self, EnvError> {
+        let (mut worker, file, description) = start(id, options, n)?;
         let (observation_space, action_space) = (description.observation_space(), description.action_space());
         let (shape, action_size) = (RowShape::from(&observation_space), action_space.size());
-        let label = clean_line(&label, LABEL);
-        if super::task::described(options)
-            .is_some_and(|spaces| spaces != (observation_space.clone(), action_space.clone()))
-        {
+        let label = clean_line(label, LABEL);
+        if described.is_some_and(|[observed, done]| *observed != observation_space || *done != action_space) {
             return Err(EnvError::Simulator(format!(
                 "{label}: the environment has other spaces than when it was made before; correct it, because a policy is made for one"
             )));
@@ -117,16 +121,55 @@ impl Bridge {
         })
     }
 
-    pub fn worker_id(&self) -> u32 {
-        self.worker.id()
+    /// Copies rows of observations from this many bytes from the start of the memory.
+    fn read(&self, offset: usize, rows: &mut RowsMut<'_>) {
+        match rows {
+            RowsMut::Numbers(rows) => self.memory.read(offset, rows),
+            RowsMut::Bytes(rows) => self.memory.read(offset, rows),
+        }
     }
 
-    pub fn worker_cpu_seconds(&self) -> f64 {
-        self.worker.cpu_seconds()
+    /// Refuses observations that are not finite, from environment `first` on.
+    #[inline]
+    fn check(&self, first: usize, rows: Rows<'_>) -> Result<(), EnvError> {
+        let Rows::Numbers(rows) = rows else { return Ok(()) };
+        // A sum of products with 0 is 0, unless one of the numbers is NaN or infinite.
+        if rows.iter().map(|x| x * 0.0).sum::<f32>() == 0.0 {
+            return Ok(());
+        }
+        let size = self.observation_space.size();
+        let entry = rows.iter().position(|x| !x.is_finite()).unwrap_or(0);
+        Err(self.not_finite(
+            first + entry / size,
+            &format!("entry {} of an observation as", entry % size),
+            rows[entry].into(),
+        ))
     }
 
-    /// Begins an episode in every environment. A first one is seeded, and keeps the limit it was given.
-    pub fn reset(&mut self, seed: Option<u64>, mut observations: RowsMut<'_>) -> Result<(), EnvError> {
+    #[cold]
+    fn not_finite(&self, env: usize, what: &str, value: f64) -> EnvError {
+        let why = match value.is_finite() {
+            true => ", which is too large for 32 bits; scale it down",
+            false => "; correct the environment, because nothing can be learned from that",
+        };
+        EnvError::NotFinite(format!(
+            "{}: environment {env} returned {what} {value:?} in step {}{why}",
+            self.label, self.steps
+        ))
+    }
+}
+
+impl Foreign for Bridge {
+    fn observation_space(&self) -> &Space {
+        &self.observation_space
+    }
+
+    fn action_space(&self) -> &Space {
+        &self.action_space
+    }
+
+    /// A first episode keeps the limit that it was given.
+    fn reset(&mut self, seed: Option<u64>, mut observations: RowsMut<'_>) -> Result<(), EnvError> {
         match seed {
             Some(seed) => {
                 for (i, place) in (0..).zip(&mut self.seeds) {
@@ -145,16 +188,7 @@ impl Bridge {
         self.check(0, observations.view())
     }
 
-    /// Copies rows of observations from this many bytes from the start of the memory.
-    fn read(&self, offset: usize, rows: &mut RowsMut<'_>) {
-        match rows {
-            RowsMut::Numbers(rows) => self.memory.read(offset, rows),
-            RowsMut::Bytes(rows) => self.memory.read(offset, rows),
-        }
-    }
-
-    /// Acts once in every environment; see [`VecEnv::step`](crate::VecEnv::step).
-    pub fn step(&mut self, actions: &[f32], mut out: StepRow<'_>, finished: &mut Vec<Episode>) -> Result<(), EnvError> {
+    fn step(&mut self, actions: &[f32], mut out: StepRow<'_>, finished: &mut Vec<Episode>) -> Result<(), EnvError> {
         let size = self.observation_space.size();
         self.steps += 1;
         self.actions.copy_from_slice(actions);
@@ -217,32 +251,31 @@ impl Bridge {
         Ok(())
     }
 
-    /// Refuses observations that are not finite, from environment `first` on.
-    #[inline]
-    fn check(&self, first: usize, rows: Rows<'_>) -> Result<(), EnvError> {
-        let Rows::Numbers(rows) = rows else { return Ok(()) };
-        // A sum of products with 0 is 0, unless one of the numbers is NaN or infinite.
-        if rows.iter().map(|x| x * 0.0).sum::<f32>() == 0.0 {
-            return Ok(());
+    fn stagger(&mut self) {
+        if self.limit != u32::MAX {
+            for (i, account) in (1..).zip(&mut self.accounts) {
+                account.limit = (u64::from(self.limit) * i / self.n as u64).max(1) as u32;
+            }
         }
-        let size = self.observation_space.size();
-        let entry = rows.iter().position(|x| !x.is_finite()).unwrap_or(0);
-        Err(self.not_finite(
-            first + entry / size,
-            &format!("entry {} of an observation as", entry % size),
-            rows[entry].into(),
-        ))
     }
 
-    #[cold]
-    fn not_finite(&self, env: usize, what: &str, value: f64) -> EnvError {
-        let why = match value.is_finite() {
-            true => ", which is too large for 32 bits; scale it down",
-            false => "; correct the environment, because nothing can be learned from that",
-        };
-        EnvError::NotFinite(format!(
-            "{}: environment {env} returned {what} {value:?} in step {}{why}",
-            self.label, self.steps
-        ))
+    fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    fn set_steps(&mut self, steps: u64) {
+        self.steps = steps;
+    }
+
+    fn final_observations(&self) -> &Observations {
+        &self.final_observations
+    }
+
+    fn worker_id(&self) -> u32 {
+        self.worker.id()
+    }
+
+    fn worker_cpu_seconds(&self) -> f64 {
+        self.worker.cpu_seconds()
     }
 }

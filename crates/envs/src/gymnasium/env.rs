@@ -1,14 +1,15 @@
 //! One foreign environment behind the interface of all others.
 
 use super::Bridge;
-use crate::vec_env::StepRow;
+use crate::vec_env::{Foreign, StepRow};
 use crate::{Env, EnvError, Observations, Options, RowShape, Rows, Space, Step};
 
 /// One copy of a foreign task; its worker starts with the first reset.
 pub(crate) struct ForeignEnv {
+    id: String,
     options: Options,
-    observation_space: Space,
-    action_space: Space,
+    /// Of observations and of actions.
+    spaces: [Space; 2],
     bridge: Option<Bridge>,
     /// The present observation.
     shown: Observations,
@@ -18,12 +19,12 @@ pub(crate) struct ForeignEnv {
 }
 
 impl ForeignEnv {
-    pub fn new(options: &Options, observation_space: Space, action_space: Space) -> Self {
+    pub fn new(id: &str, options: &Options, spaces: [Space; 2]) -> Self {
         Self {
+            id: id.to_string(),
             options: options.clone(),
-            shown: Observations::new(RowShape::from(&observation_space), 1),
-            observation_space,
-            action_space,
+            shown: Observations::new(RowShape::from(&spaces[0]), 1),
+            spaces,
             bridge: None,
             next: None,
             finished: Vec::new(),
@@ -44,18 +45,20 @@ impl ForeignEnv {
 
 impl Env for ForeignEnv {
     fn observation_space(&self) -> &Space {
-        &self.observation_space
+        &self.spaces[0]
     }
 
     fn action_space(&self) -> &Space {
-        &self.action_space
+        &self.spaces[1]
     }
 
     fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), EnvError> {
-        let id = self.options.foreign.unwrap_or_default();
         let (bridge, first) = match &mut self.bridge {
             Some(bridge) => (bridge, false),
-            none => (none.insert(Bridge::new(&self.options, 1, id.to_string())?), true),
+            none => {
+                let bridge = Bridge::new(&self.id, &self.options, Some(&self.spaces), 1, &self.id)?;
+                (none.insert(bridge), true)
+            }
         };
         bridge.limit = u32::MAX;
         bridge.accounts[0].limit = u32::MAX;
@@ -90,7 +93,7 @@ impl Env for ForeignEnv {
         };
         if over {
             self.finished.clear();
-            self.next = Some(std::mem::replace(&mut self.shown, bridge.final_observations.clone()));
+            self.next = Some(std::mem::replace(&mut self.shown, bridge.final_observations().clone()));
         }
         self.show(observation);
         Ok(step)
@@ -109,7 +112,7 @@ impl Env for ForeignEnv {
     fn restore(&mut self, _: &[u8]) -> Result<(), EnvError> {
         Err(EnvError::InvalidState(format!(
             "the state of {} cannot be saved; begin a new episode instead",
-            self.options.foreign.unwrap_or_default()
+            self.id
         )))
     }
 }

@@ -17,9 +17,8 @@ mod text;
 mod worker;
 
 pub use python::{python, threads, use_python, use_threads};
-pub use worker::ended_cpu_seconds;
 
 pub(crate) use bridge::Bridge;
 pub(crate) use env::ForeignEnv;
 pub(crate) use python::named_python;
-pub(crate) use task::{describe, find, remembered};
+pub(crate) use task::{find, started};

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::cache::variable;
+
 static PYTHON: Mutex<Option<OsString>> = Mutex::new(None);
 /// Threads of a worker; 0 where nobody has said anything.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -49,8 +51,4 @@ pub fn python() -> OsString {
 pub(crate) fn named_python() -> Option<OsString> {
     let named = PYTHON.lock().unwrap_or_else(PoisonError::into_inner).clone();
     named.or_else(|| variable("EPGT_PYTHON"))
-}
-
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
 }

@@ -3,7 +3,6 @@
 //! It never outlives the program: the kernel kills it, and what it has started, when the pipe that only this process holds open is
 //! closed. What it prints is kept for the error, where it can help.
 
-use std::cell::Cell;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
@@ -21,6 +20,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::looking::Looking;
 use super::protocol::{DONE, Failure, MOST_BYTES};
 use crate::EnvError;
+use crate::vec_env::count_ended_worker;
 
 /// The program of the worker.
 const SCRIPT: &str = concat!(include_str!("atari.py"), include_str!("worker.py"));
@@ -36,21 +36,6 @@ const SENTENCE: usize = 2500;
 const SHOWN: usize = 1000;
 /// Characters of the task's id and options that are shown in sentences.
 pub(super) const LABEL: usize = 300;
-
-thread_local! {
-    /// CPU seconds of the workers whose end this thread has seen.
-    static ENDED: Cell<f64> = const { Cell::new(0.0) };
-}
-
-/// CPU seconds (user and system) of the workers that the calling thread has ended; those of a worker that still runs are in
-/// [`VecEnv::worker_cpu_seconds`](crate::VecEnv::worker_cpu_seconds).
-///
-/// ```
-/// assert_eq!(epgt_envs::gymnasium::ended_cpu_seconds(), 0.0);
-/// ```
-pub fn ended_cpu_seconds() -> f64 {
-    ENDED.get()
-}
 
 /// A running worker.
 pub(super) struct Worker {
@@ -329,7 +314,7 @@ impl Worker {
         if self.ended {
             return None;
         }
-        ENDED.set(ENDED.get() + self.cpu_seconds());
+        count_ended_worker(self.cpu_seconds());
         self.ended = true;
         // SAFETY: the group is that of a child that has not been waited for, so the number still belongs to it.
         unsafe { libc::kill(-(self.child.id() as libc::pid_t), libc::SIGKILL) };

@@ -165,24 +165,18 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
             .each("angular velocity", &JOINTS)
     };
     let v5 = TaskSpec {
-        id: V5.id,
-        summary: "Make a four-legged body run forward without falling over.",
-        observation: table().grid("external force", &TURN_AND_SHIFT, &BODIES).keep(),
-        image: None,
-        action: Table::new().within("torque", &MOTORS, 1.0).keep(),
-        reward: "1 while it stands + forward speed - 0.5 |action|^2 - 0.0005 |clipped external forces|^2.",
+        summary: "Make a four-legged body run forward without falling over.".into(),
+        observation: table().grid("external force", &TURN_AND_SHIFT, &BODIES).entries(),
+        action: Table::new().within("torque", &MOTORS, 1.0).entries(),
+        reward: "1 while it stands + forward speed - 0.5 |action|^2 - 0.0005 |clipped external forces|^2.".into(),
         max_episode_steps: 1000,
         reward_threshold: Some(6000.0),
-        options: V5.declare(),
-        build: |options| V5.make(options),
+        ..V5.task()
     };
     let v4 = TaskSpec {
-        id: V4.id,
-        observation: table().keep(),
-        reward: "1 + forward speed - 0.5 |action|^2, until it falls.",
-        options: V4.declare(),
-        build: |options| V4.make(options),
-        ..v5.clone()
+        observation: table().entries(),
+        reward: "1 + forward speed - 0.5 |action|^2, until it falls.".into(),
+        ..V4.version_of(&v5)
     };
     vec![v4, v5]
 }

@@ -8,7 +8,7 @@ use super::locate::{Installation, installation};
 use super::model_file::{check_model, model_path, no_body};
 use super::picture::{self, View};
 use super::terms::Terms;
-use crate::env::{decode, encode};
+use crate::env::{decode_state, encode_state};
 use crate::space::{not_a_number, wrong_size};
 use crate::{Env, EnvError, Options, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
@@ -42,14 +42,22 @@ pub(super) struct Definition {
 }
 
 impl Definition {
-    /// The options of the task, for the registry: made once.
-    pub fn declare(&self) -> Options {
-        self.terms.declare(self.model, self.options)
+    /// The task, of which nothing else is told yet; its copies run on the MuJoCo of this machine.
+    pub fn task(&'static self) -> TaskSpec {
+        TaskSpec::of(self.id, self.terms.declare(self.model, self.options), move |options| {
+            Ok(Box::new(MujocoEnv::build(self, options, &installation()?)?))
+        })
     }
 
-    /// One copy of the task, on the MuJoCo of this machine.
-    pub fn make(&'static self, options: &Options) -> Result<Box<dyn Env>, EnvError> {
-        Ok(Box::new(MujocoEnv::build(self, options, &installation()?)?))
+    /// A task that is described like another one.
+    pub fn version_of(&'static self, other: &TaskSpec) -> TaskSpec {
+        let TaskSpec { id, options, build, .. } = self.task();
+        TaskSpec {
+            id,
+            options,
+            build,
+            ..other.clone()
+        }
     }
 }
 
@@ -158,7 +166,7 @@ impl MujocoEnv {
     /// One copy of the task with this id, on the MuJoCo of this machine.
     pub fn open(id: &str) -> Result<Self, EnvError> {
         super::definition(id)?;
-        Self::open_task(crate::find(id)?)
+        Self::open_task(&crate::find(id)?)
     }
 
     /// One copy of a task with its options.
@@ -168,7 +176,7 @@ impl MujocoEnv {
 
     /// The same on a certain installation.
     pub fn open_with(task: &TaskSpec, installation: &Installation) -> Result<Self, EnvError> {
-        Self::build(super::definition(task.id)?, &task.options, installation)
+        Self::build(super::definition(&task.id)?, &task.options, installation)
     }
 
     pub(super) fn build(
@@ -340,11 +348,11 @@ impl Env for MujocoEnv {
     }
 
     fn save(&self) -> Vec<u8> {
-        encode(&(&self.rng, self.measured, self.data.save()))
+        encode_state(&(&self.rng, self.measured, self.data.save()))
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
-        let (rng, measured, simulation): (Pcg64, f64, Vec<f64>) = decode(state)?;
+        let (rng, measured, simulation): (Pcg64, f64, Vec<f64>) = decode_state(state)?;
         if !self.data.restore(&simulation) {
             return Err(EnvError::InvalidState(
                 "the saved state does not belong to this task; resume with the task it was saved from".into(),

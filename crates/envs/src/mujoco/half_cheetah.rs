@@ -2,7 +2,7 @@
 
 use super::env::{Definition, Reset};
 use super::picture::View;
-use super::planar::{PLANAR, of_version_4, task, version};
+use super::planar::{PLANAR, of_version_4, task};
 use super::terms::Terms;
 use crate::TaskSpec;
 
@@ -41,10 +41,10 @@ pub(super) const V4: Definition = Definition {
 
 pub(super) fn tasks() -> Vec<TaskSpec> {
     let v5 = TaskSpec {
-        summary: "Make a flat two-legged cheetah run forward as fast as it can.",
-        reward: "forward speed - 0.1 |action|^2.",
+        summary: "Make a flat two-legged cheetah run forward as fast as it can.".into(),
+        reward: "forward speed - 0.1 |action|^2.".into(),
         reward_threshold: Some(4800.0),
-        ..task(&V5, &JOINTS, 1, |options| V5.make(options))
+        ..task(&V5, &JOINTS, 1)
     };
-    vec![version(&V4, &v5, |options| V4.make(options)), v5]
+    vec![V4.version_of(&v5), v5]
 }

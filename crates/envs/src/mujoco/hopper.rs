@@ -4,7 +4,7 @@
 
 use super::env::{Definition, Moment};
 use super::library::Array;
-use super::planar::{UPRIGHT, judge, of_version_4, task, version};
+use super::planar::{UPRIGHT, judge, of_version_4, task};
 use super::terms::{Terms, inside};
 use crate::TaskSpec;
 
@@ -60,14 +60,14 @@ fn healthy(moment: &Moment<'_>) -> bool {
 
 pub(super) fn tasks() -> Vec<TaskSpec> {
     let v5 = TaskSpec {
-        summary: "Make a one-legged robot hop forward without falling.",
-        reward: "1 while it stands + forward speed - 0.001 |action|^2.",
+        summary: "Make a one-legged robot hop forward without falling.".into(),
+        reward: "1 while it stands + forward speed - 0.001 |action|^2.".into(),
         reward_threshold: Some(3800.0),
-        ..task(&V5, &JOINTS, 1, |options| V5.make(options))
+        ..task(&V5, &JOINTS, 1)
     };
     let v4 = TaskSpec {
-        reward: "1 + forward speed - 0.001 |action|^2, until it falls.",
-        ..version(&V4, &v5, |options| V4.make(options))
+        reward: "1 + forward speed - 0.001 |action|^2, until it falls.".into(),
+        ..V4.version_of(&v5)
     };
     vec![v4, v5]
 }

@@ -4,6 +4,8 @@
 //! always zero. Version 5 leaves them out, and charges the walker for external forces. The model in a lying position is
 //! another file, but has the same joints and bodies.
 
+use std::sync::Arc;
+
 use super::env::{Definition, Moment, Reset, State};
 use super::library::Array;
 use super::numpy::sum;
@@ -188,7 +190,7 @@ fn healthy(moment: &Moment<'_>) -> bool {
     inside(moment.terms().healthy_z, moment.get(Array::Qpos)[2])
 }
 
-fn observation(body: usize, freedom: usize) -> &'static [Entry] {
+fn observation(body: usize, freedom: usize) -> Arc<[Entry]> {
     let shifts = ["the torso along x", "the torso along y", "the torso along z"];
     let turns = ["the torso around x", "the torso around y", "the torso around z"];
     let freedoms: Vec<&str> = shifts.iter().chain(&turns).chain(&JOINTS).copied().collect();
@@ -201,7 +203,7 @@ fn observation(body: usize, freedom: usize) -> &'static [Entry] {
         .grid("velocity", &TURN_AND_SHIFT, &BODIES[body..])
         .each("actuator force", &freedoms[freedom..])
         .grid("external force", &TURN_AND_SHIFT, &BODIES[body..])
-        .keep()
+        .entries()
 }
 
 pub(super) fn tasks() -> Vec<TaskSpec> {
@@ -209,40 +211,28 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
     motors.swap(0, 1);
     let (four, five) = (observation(0, 0), observation(1, 6));
     let walk = TaskSpec {
-        id: WALK_V5.id,
-        summary: "Make a human-like body walk forward without falling.",
+        summary: "Make a human-like body walk forward without falling.".into(),
         observation: five,
-        image: None,
-        action: Table::new().within("torque", &motors, 0.4).keep(),
-        reward: "5 while it stands + 1.25 forward speed - 0.1 |action|^2 - 5e-7 |external forces|^2 (at most 10).",
+        action: Table::new().within("torque", &motors, 0.4).entries(),
+        reward: "5 while it stands + 1.25 forward speed - 0.1 |action|^2 - 5e-7 |external forces|^2 (at most 10)."
+            .into(),
         max_episode_steps: 1000,
-        reward_threshold: None,
-        options: WALK_V5.declare(),
-        build: |options| WALK_V5.make(options),
+        ..WALK_V5.task()
     };
     let stand = TaskSpec {
-        id: STAND_V5.id,
-        summary: "Make a human-like body that lies on its back stand up.",
-        reward: "1 + height / 0.003 - 0.1 |action|^2 - 5e-7 |external forces|^2 (at most 10).",
-        options: STAND_V5.declare(),
-        build: |options| STAND_V5.make(options),
-        ..walk.clone()
+        summary: "Make a human-like body that lies on its back stand up.".into(),
+        reward: "1 + height / 0.003 - 0.1 |action|^2 - 5e-7 |external forces|^2 (at most 10).".into(),
+        ..STAND_V5.version_of(&walk)
     };
     vec![
         TaskSpec {
-            id: WALK_V4.id,
-            observation: four,
-            reward: "5 + 1.25 forward speed - 0.1 |action|^2, until it falls.",
-            options: WALK_V4.declare(),
-            build: |options| WALK_V4.make(options),
-            ..walk.clone()
+            observation: four.clone(),
+            reward: "5 + 1.25 forward speed - 0.1 |action|^2, until it falls.".into(),
+            ..WALK_V4.version_of(&walk)
         },
         TaskSpec {
-            id: STAND_V4.id,
             observation: four,
-            options: STAND_V4.declare(),
-            build: |options| STAND_V4.make(options),
-            ..stand.clone()
+            ..STAND_V4.version_of(&stand)
         },
         walk,
         stand,

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::library::Library;
 use crate::EnvError;
+use crate::cache::{self, variable};
 
 /// The version of MuJoCo that the tasks run on, as its package is named.
 pub const MUJOCO_VERSION: &str = "4.0.0";
@@ -42,7 +43,7 @@ pub fn installation() -> Result<Installation, EnvError> {
     if let Some(installation) = &*found {
         return Ok(installation.clone());
     }
-    let place = locate(|name| std::env::var_os(name).filter(|value| !value.is_empty()))?;
+    let place = locate(variable)?;
     let installation = Installation {
         library: Library::load(&place.library)?,
         models: place.models,
@@ -53,15 +54,11 @@ pub fn installation() -> Result<Installation, EnvError> {
 
 /// The directory that `epgt setup mujoco` fills; `None` where the user has no home.
 pub fn cache_directory() -> Option<PathBuf> {
-    cache(&|name| std::env::var_os(name).filter(|value| !value.is_empty()))
+    cached(&variable)
 }
 
-fn cache(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let base = match variable("XDG_CACHE_HOME") {
-        Some(directory) => PathBuf::from(directory),
-        None => PathBuf::from(variable("HOME")?).join(".cache"),
-    };
-    Some(base.join("epgt").join(format!("mujoco-{MUJOCO_VERSION}")))
+fn cached(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    Some(cache::directory(variable)?.join(format!("mujoco-{MUJOCO_VERSION}")))
 }
 
 #[derive(Debug, PartialEq)]
@@ -73,7 +70,7 @@ struct Place {
 /// Looks for library and models in the order above; the environment's variables are asked through `variable`.
 fn locate(variable: impl Fn(&str) -> Option<OsString>) -> Result<Place, EnvError> {
     let named = variable("EPGT_MUJOCO").map(PathBuf::from);
-    let cached = cache(&variable);
+    let cached = cached(&variable);
     // Starting Python takes a moment, so it is asked last, and once.
     let mut packages = None;
     let mut ask = |index: usize| -> Option<PathBuf> {
@@ -194,8 +191,8 @@ mod tests {
     #[test]
     fn the_cache_is_where_the_user_keeps_caches() {
         let variable = |name: &str| (name == "HOME").then(|| OsString::from("/home/me"));
-        assert_eq!(cache(&variable), Some("/home/me/.cache/epgt/mujoco-4.0.0".into()));
+        assert_eq!(cached(&variable), Some("/home/me/.cache/epgt/mujoco-4.0.0".into()));
         let variable = |name: &str| (name == "XDG_CACHE_HOME").then(|| OsString::from("/cache"));
-        assert_eq!(cache(&variable), Some("/cache/epgt/mujoco-4.0.0".into()));
+        assert_eq!(cached(&variable), Some("/cache/epgt/mujoco-4.0.0".into()));
     }
 }

@@ -108,18 +108,15 @@ fn judge(moment: &Moment<'_>, last: f64) -> (f64, bool) {
 
 pub(super) fn tasks() -> Vec<TaskSpec> {
     let single = TaskSpec {
-        id: SINGLE_V5.id,
-        summary: "Keep a pole upright on a cart by pushing the cart with the right force.",
+        summary: "Keep a pole upright on a cart by pushing the cart with the right force.".into(),
         observation: Table::new()
             .named(&["cart position", "pole angle", "cart velocity", "pole angular velocity"])
-            .keep(),
-        image: None,
-        action: Table::new().within("force", &["the cart"], 3.0).keep(),
-        reward: "1 for every step at whose end the pole leans less than 0.2.",
+            .entries(),
+        action: Table::new().within("force", &["the cart"], 3.0).entries(),
+        reward: "1 for every step at whose end the pole leans less than 0.2.".into(),
         max_episode_steps: 1000,
         reward_threshold: Some(950.0),
-        options: SINGLE_V5.declare(),
-        build: |options| SINGLE_V5.make(options),
+        ..SINGLE_V5.task()
     };
     let table = |constrained: &[&str]| {
         let poles = ["the lower pole", "the upper pole"];
@@ -129,35 +126,26 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
             .each("cosine of the angle", &poles)
             .each("velocity", &["the cart", "the lower pole", "the upper pole"])
             .each("constraint force", constrained)
-            .keep()
+            .entries()
     };
     let double = TaskSpec {
-        id: DOUBLE_V5.id,
-        summary: "Keep two poles on top of each other upright on a cart.",
+        summary: "Keep two poles on top of each other upright on a cart.".into(),
         observation: table(&["the cart"]),
-        image: None,
-        action: Table::new().within("force", &["the cart"], 1.0).keep(),
-        reward: "10 while the tip is up - 0.01 x^2 - (y - 2)^2 of the tip - what the poles' speeds cost.",
+        action: Table::new().within("force", &["the cart"], 1.0).entries(),
+        reward: "10 while the tip is up - 0.01 x^2 - (y - 2)^2 of the tip - what the poles' speeds cost.".into(),
         max_episode_steps: 1000,
         reward_threshold: Some(9100.0),
-        options: DOUBLE_V5.declare(),
-        build: |options| DOUBLE_V5.make(options),
+        ..DOUBLE_V5.task()
     };
     vec![
         TaskSpec {
-            id: SINGLE_V4.id,
-            reward: "1 for every step until the pole leans more than 0.2.",
-            options: SINGLE_V4.declare(),
-            build: |options| SINGLE_V4.make(options),
-            ..single.clone()
+            reward: "1 for every step until the pole leans more than 0.2.".into(),
+            ..SINGLE_V4.version_of(&single)
         },
         TaskSpec {
-            id: DOUBLE_V4.id,
             observation: table(&["the cart", "the lower pole", "the upper pole"]),
-            reward: "10 - 0.01 x^2 - (y - 2)^2 of the tip - what the poles' speeds cost, until the tip is down.",
-            options: DOUBLE_V4.declare(),
-            build: |options| DOUBLE_V4.make(options),
-            ..double.clone()
+            reward: "10 - 0.01 x^2 - (y - 2)^2 of the tip - what the poles' speeds cost, until the tip is down.".into(),
+            ..DOUBLE_V4.version_of(&double)
         },
         single,
         double,

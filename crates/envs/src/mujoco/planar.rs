@@ -7,7 +7,7 @@ use super::numpy::control_cost;
 use super::picture::View;
 use super::tables::Table;
 use super::terms::Terms;
-use crate::{Env, EnvError, Options, TaskSpec};
+use crate::TaskSpec;
 
 /// What a definition says where it says nothing else.
 pub(super) const PLANAR: Definition = Definition {
@@ -65,35 +65,16 @@ pub(super) fn judge(moment: &Moment<'_>, (bonus, over): (f64, bool)) -> (f64, bo
     (terms.forward * moment.speed() + bonus - cost, over)
 }
 
-/// How a task makes its environments.
-type Build = fn(&Options) -> Result<Box<dyn Env>, EnvError>;
-
 /// The task of a definition. The positions of the first `hidden` joints are not observed; the first three joints are the body's
 /// own, and have no motor.
-pub(super) fn task(definition: &Definition, joints: &[&str], hidden: usize, build: Build) -> TaskSpec {
+pub(super) fn task(definition: &'static Definition, joints: &[&str], hidden: usize) -> TaskSpec {
     TaskSpec {
-        id: definition.id,
-        summary: "",
         observation: Table::new()
             .each("position", &joints[hidden..])
             .each("velocity", joints)
-            .keep(),
-        image: None,
-        action: Table::new().within("torque", &joints[3..], 1.0).keep(),
-        reward: "",
+            .entries(),
+        action: Table::new().within("torque", &joints[3..], 1.0).entries(),
         max_episode_steps: 1000,
-        reward_threshold: None,
-        options: definition.declare(),
-        build,
-    }
-}
-
-/// The same task in the version of another definition.
-pub(super) fn version(definition: &Definition, of: &TaskSpec, build: Build) -> TaskSpec {
-    TaskSpec {
-        id: definition.id,
-        options: definition.declare(),
-        build,
-        ..of.clone()
+        ..definition.task()
     }
 }

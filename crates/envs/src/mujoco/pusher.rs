@@ -76,8 +76,7 @@ fn gap(state: &State<'_>, one: usize, other: usize) -> f64 {
 
 pub(super) fn tasks() -> Vec<TaskSpec> {
     vec![TaskSpec {
-        id: V5.id,
-        summary: "Push a cylinder to a goal with a seven-jointed arm.",
+        summary: "Push a cylinder to a goal with a seven-jointed arm.".into(),
         observation: Table::new()
             .each("angle", &JOINTS)
             .each("angular velocity", &JOINTS)
@@ -86,13 +85,11 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
                 &["x", "y", "z"],
                 &["the fingertip", "the cylinder", "the goal"],
             )
-            .keep(),
-        image: None,
-        action: Table::new().within("torque", &JOINTS, 2.0).keep(),
-        reward: "-(cylinder to goal) - 0.5 (cylinder to fingertip) - 0.1 |action|^2.",
+            .entries(),
+        action: Table::new().within("torque", &JOINTS, 2.0).entries(),
+        reward: "-(cylinder to goal) - 0.5 (cylinder to fingertip) - 0.1 |action|^2.".into(),
         max_episode_steps: 100,
         reward_threshold: Some(0.0),
-        options: V5.declare(),
-        build: |options| V5.make(options),
+        ..V5.task()
     }]
 }

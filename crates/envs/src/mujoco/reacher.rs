@@ -84,24 +84,18 @@ pub(super) fn tasks() -> Vec<TaskSpec> {
             .named(&["fingertip - target, x", "fingertip - target, y"])
     };
     let v5 = TaskSpec {
-        id: V5.id,
-        summary: "Bring the tip of a two-jointed arm to a target.",
-        observation: table().keep(),
-        image: None,
-        action: Table::new().within("torque", &joints, 1.0).keep(),
-        reward: "-(distance of the tip to the target) - |action|^2.",
+        summary: "Bring the tip of a two-jointed arm to a target.".into(),
+        observation: table().entries(),
+        action: Table::new().within("torque", &joints, 1.0).entries(),
+        reward: "-(distance of the tip to the target) - |action|^2.".into(),
         max_episode_steps: 50,
         reward_threshold: Some(-3.75),
-        options: V5.declare(),
-        build: |options| V5.make(options),
+        ..V5.task()
     };
     let v4 = TaskSpec {
-        id: V4.id,
-        observation: table().named(&["fingertip - target, z"]).keep(),
-        reward: "-(distance of the tip to the target before the step) - |action|^2.",
-        options: V4.declare(),
-        build: |options| V4.make(options),
-        ..v5.clone()
+        observation: table().named(&["fingertip - target, z"]).entries(),
+        reward: "-(distance of the tip to the target before the step) - |action|^2.".into(),
+        ..V4.version_of(&v5)
     };
     vec![v4, v5]
 }

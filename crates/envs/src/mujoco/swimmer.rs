@@ -4,7 +4,7 @@
 use super::env::Definition;
 use super::library::Array;
 use super::picture::View;
-use super::planar::{PLANAR, of_version_4, task, version};
+use super::planar::{PLANAR, of_version_4, task};
 use super::terms::Terms;
 use crate::TaskSpec;
 
@@ -42,10 +42,10 @@ pub(super) const V4: Definition = Definition {
 
 pub(super) fn tasks() -> Vec<TaskSpec> {
     let v5 = TaskSpec {
-        summary: "Make three links swim forward through a thick fluid.",
-        reward: "forward speed - 0.0001 |action|^2.",
+        summary: "Make three links swim forward through a thick fluid.".into(),
+        reward: "forward speed - 0.0001 |action|^2.".into(),
         reward_threshold: Some(360.0),
-        ..task(&V5, &JOINTS, 2, |options| V5.make(options))
+        ..task(&V5, &JOINTS, 2)
     };
-    vec![version(&V4, &v5, |options| V4.make(options)), v5]
+    vec![V4.version_of(&v5), v5]
 }

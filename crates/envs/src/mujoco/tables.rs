@@ -1,5 +1,7 @@
 //! The tables of observations and actions: what each number is, made once from the names of joints and bodies.
 
+use std::sync::Arc;
+
 use crate::registry::Entry;
 
 /// A table in the making.
@@ -17,9 +19,7 @@ impl Table {
 
     /// The same between -bound and bound.
     pub fn within(mut self, what: &str, names: &[&str], bound: f32) -> Self {
-        let entries = names
-            .iter()
-            .map(|name| Entry::within(kept(format!("{what} of {name}")), bound));
+        let entries = names.iter().map(|name| within(format!("{what} of {name}"), bound));
         self.0.extend(entries);
         self
     }
@@ -27,7 +27,7 @@ impl Table {
     /// Several numbers for each name, one for each part.
     pub fn grid(mut self, what: &str, parts: &[&str], names: &[&str]) -> Self {
         for name in names {
-            let of_name = |part: &&str| Entry::within(kept(format!("{what} {part} of {name}")), f32::INFINITY);
+            let of_name = |part: &&str| within(format!("{what} {part} of {name}"), f32::INFINITY);
             self.0.extend(parts.iter().map(of_name));
         }
         self
@@ -40,14 +40,18 @@ impl Table {
         self
     }
 
-    /// The table for the registry, which lives as long as the program and is made once.
-    pub fn keep(self) -> &'static [Entry] {
-        self.0.leak()
+    /// The table for the registry.
+    pub fn entries(self) -> Arc<[Entry]> {
+        self.0.into()
     }
 }
 
-fn kept(name: String) -> &'static str {
-    name.leak()
+fn within(name: String, bound: f32) -> Entry {
+    Entry {
+        name: name.into(),
+        low: -bound,
+        high: bound,
+    }
 }
 
 /// The parts of a force or a velocity of a body.

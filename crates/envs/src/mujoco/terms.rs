@@ -76,10 +76,9 @@ impl Terms {
         self
     }
 
-    /// The options of these names, whose defaults are these terms, for the registry: made once.
-    pub fn declare(mut self, model: &'static str, names: &[&'static str]) -> Options {
-        let declared: Vec<TaskOption> = names.iter().map(|name| self.option(model, name)).collect();
-        Options::of(declared.leak())
+    /// The options of these names, whose defaults are these terms.
+    pub fn declare(mut self, model: &'static str, names: &[&'static str]) -> Vec<TaskOption> {
+        names.iter().map(|name| self.option(model, name)).collect()
     }
 
     fn option(&mut self, model: &'static str, name: &'static str) -> TaskOption {

@@ -4,7 +4,7 @@
 
 use super::env::{Definition, Moment};
 use super::library::Array;
-use super::planar::{UPRIGHT, judge, of_version_4, task, version};
+use super::planar::{UPRIGHT, judge, of_version_4, task};
 use super::terms::{Terms, inside};
 use crate::TaskSpec;
 
@@ -61,13 +61,13 @@ fn healthy(moment: &Moment<'_>) -> bool {
 
 pub(super) fn tasks() -> Vec<TaskSpec> {
     let v5 = TaskSpec {
-        summary: "Make a two-legged robot walk forward without falling.",
-        reward: "1 while it stands + forward speed - 0.001 |action|^2.",
-        ..task(&V5, &JOINTS, 1, |options| V5.make(options))
+        summary: "Make a two-legged robot walk forward without falling.".into(),
+        reward: "1 while it stands + forward speed - 0.001 |action|^2.".into(),
+        ..task(&V5, &JOINTS, 1)
     };
     let v4 = TaskSpec {
-        reward: "1 + forward speed - 0.001 |action|^2, until it falls.",
-        ..version(&V4, &v5, |options| V4.make(options))
+        reward: "1 + forward speed - 0.001 |action|^2, until it falls.".into(),
+        ..V4.version_of(&v5)
     };
     vec![v4, v5]
 }

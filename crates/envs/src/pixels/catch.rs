@@ -2,10 +2,10 @@
 //!
 //! This is the program's own test task, not one of Gymnasium's: the smallest task that can only be solved by looking at pixels.
 
-use crate::env::{decode, encode};
+use crate::env::{decode_state, encode_state};
 use crate::registry::Entry;
 use crate::space::choice;
-use crate::{Env, EnvError, Options, Scene, Space, Step, TaskSpec};
+use crate::{Env, EnvError, Scene, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 
 /// Cells across and down.
@@ -15,23 +15,24 @@ const CELL: usize = 4;
 /// Pixels of the image's side, the smallest that the default network can look at.
 const SIDE: usize = CELLS * CELL;
 
+const ACTION: &[Entry] = &[
+    Entry::choice("paddle left", 0),
+    Entry::choice("stay", 1),
+    Entry::choice("paddle right", 2),
+];
+
 /// The entry of the registry.
-pub(crate) const TASK: TaskSpec = TaskSpec {
-    id: "PixelCatch-v0",
-    summary: "Catch a falling ball with a paddle, seen as pixels: a quick check of image policies.",
-    observation: &[],
-    image: Some([1, SIDE, SIDE]),
-    action: &[
-        Entry::choice("paddle left", 0),
-        Entry::choice("stay", 1),
-        Entry::choice("paddle right", 2),
-    ],
-    reward: "+1 for a ball that is caught and -1 for one that is not, at the end of the episode.",
-    max_episode_steps: CELLS as u32,
-    reward_threshold: Some(0.9),
-    options: Options::NONE,
-    build: |_| Ok(Box::new(Catch::new())),
-};
+pub(crate) fn task() -> TaskSpec {
+    TaskSpec {
+        summary: "Catch a falling ball with a paddle, seen as pixels: a quick check of image policies.".into(),
+        image: Some([1, SIDE, SIDE]),
+        action: ACTION.into(),
+        reward: "+1 for a ball that is caught and -1 for one that is not, at the end of the episode.".into(),
+        max_episode_steps: CELLS as u32,
+        reward_threshold: Some(0.9),
+        ..TaskSpec::of("PixelCatch-v0", [], |_| Ok(Box::new(Catch::new())))
+    }
+}
 
 /// A field of 9 by 9 cells. The ball starts in a random column of the top row and falls one row per step; the paddle starts in the
 /// middle of the bottom row and moves by at most one column per step. A whole cell of a lit pixel is 255, a dark one 0.
@@ -63,7 +64,7 @@ impl Catch {
                 height: SIDE,
                 width: SIDE,
             },
-            action_space: Space::Discrete(TASK.action.len()),
+            action_space: Space::Discrete(ACTION.len()),
             rng: Pcg64::from_seed(0),
             state: [CELLS / 2, 0, CELLS / 2],
         }
@@ -156,11 +157,11 @@ impl Env for Catch {
     }
 
     fn save(&self) -> Vec<u8> {
-        encode(&(&self.rng, self.state))
+        encode_state(&(&self.rng, self.state))
     }
 
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
-        let (rng, state): (Pcg64, [usize; 3]) = decode(state)?;
+        let (rng, state): (Pcg64, [usize; 3]) = decode_state(state)?;
         if state.iter().any(|&place| place >= CELLS) {
             return Err(EnvError::InvalidState(
                 "the saved state does not belong to this task; resume with the task it was saved from".into(),

@@ -1,49 +1,51 @@
-//! What is different where a worker steps the environments: how they are made, and that their state cannot be saved.
+//! What is different where somebody else steps the environments: that their state cannot be saved, and what their worker costs.
+
+use std::cell::Cell;
 
 use epgt_rng::Pcg64;
 
 use super::groups::Groups;
-use super::{Progress, VecEnv};
-use crate::gymnasium::Bridge;
-use crate::{EnvError, TaskSpec};
+use super::{Episode, Progress, StepRow, VecEnv};
+use crate::{EnvError, Observations, RowsMut, Space};
+
+/// N environments that another process steps together.
+pub(crate) trait Foreign: Send {
+    fn observation_space(&self) -> &Space;
+
+    fn action_space(&self) -> &Space;
+
+    /// Begins an episode in every environment; a first one is seeded.
+    fn reset(&mut self, seed: Option<u64>, observations: RowsMut<'_>) -> Result<(), EnvError>;
+
+    /// Acts once in every environment; see [`VecEnv::step`].
+    fn step(&mut self, actions: &[f32], out: StepRow<'_>, finished: &mut Vec<Episode>) -> Result<(), EnvError>;
+
+    /// Spreads the resets; see [`VecEnv::with_staggered_starts`].
+    fn stagger(&mut self);
+
+    /// How often it was stepped.
+    fn steps(&self) -> u64;
+
+    /// Counts on from so many steps.
+    fn set_steps(&mut self, steps: u64);
+
+    /// The last observations of the episodes that ended most recently, `[n][O]`.
+    fn final_observations(&self) -> &Observations;
+
+    /// The process id of the worker.
+    fn worker_id(&self) -> u32;
+
+    /// CPU seconds (user and system) that the worker has used.
+    fn worker_cpu_seconds(&self) -> f64;
+}
 
 impl VecEnv {
-    pub(super) fn foreign(task: &TaskSpec, n: usize, seed: u64) -> Result<Self, EnvError> {
-        let bridge = Bridge::new(&task.options, n, task.label())?;
-        Ok(VecEnv {
-            observation_size: bridge.observation_space.size(),
-            action_size: bridge.action_space.size(),
-            observation_space: bridge.observation_space.clone(),
-            action_space: bridge.action_space.clone(),
-            groups: Groups::Foreign(Box::new(bridge)),
-            n,
-            task: task.label(),
-            seed,
-            started: false,
-            finished: Vec::with_capacity(n),
-            threads: 1,
-            trial: (0, 0.0),
-        })
-    }
-
-    /// Spreads the resets of a worker's environments, where their episodes have a limit.
-    pub(super) fn stagger_foreign(&mut self) {
-        let n = self.n as u64;
-        if let Groups::Foreign(bridge) = &mut self.groups
-            && bridge.limit != u32::MAX
-        {
-            for (i, account) in (1..).zip(&mut bridge.accounts) {
-                account.limit = (u64::from(bridge.limit) * i / n).max(1) as u32;
-            }
-        }
-    }
-
     /// Whether the environments begin anew after [`VecEnv::restore`], because their states cannot be saved. Then they must be
     /// reset before they are stepped.
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// assert!(!VecEnv::new(find("Pendulum-v1")?, 1, 0)?.begins_anew());
+    /// assert!(!VecEnv::new(&find("Pendulum-v1")?, 1, 0)?.begins_anew());
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
     pub fn begins_anew(&self) -> bool {
@@ -54,12 +56,12 @@ impl VecEnv {
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// assert_eq!(VecEnv::new(find("Pendulum-v1")?, 1, 0)?.worker(), None);
+    /// assert_eq!(VecEnv::new(&find("Pendulum-v1")?, 1, 0)?.worker(), None);
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
     pub fn worker(&self) -> Option<u32> {
         match &self.groups {
-            Groups::Foreign(bridge) => Some(bridge.worker_id()),
+            Groups::Foreign(envs) => Some(envs.worker_id()),
             _ => None,
         }
     }
@@ -69,12 +71,12 @@ impl VecEnv {
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
-    /// assert_eq!(VecEnv::new(find("Pendulum-v1")?, 1, 0)?.worker_cpu_seconds(), 0.0);
+    /// assert_eq!(VecEnv::new(&find("Pendulum-v1")?, 1, 0)?.worker_cpu_seconds(), 0.0);
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
     pub fn worker_cpu_seconds(&self) -> f64 {
         match &self.groups {
-            Groups::Foreign(bridge) => bridge.worker_cpu_seconds(),
+            Groups::Foreign(envs) => envs.worker_cpu_seconds(),
             _ => 0.0,
         }
     }
@@ -91,9 +93,30 @@ impl VecEnv {
         self.seed = Pcg64::for_purpose(self.seed, "environments that begin anew", saved.steps).next_u64() >> 1;
         self.started = false;
         self.finished.clear();
-        if let Groups::Foreign(bridge) = &mut self.groups {
-            bridge.steps = saved.steps;
+        if let Groups::Foreign(envs) = &mut self.groups {
+            envs.set_steps(saved.steps);
         }
         Ok(())
     }
+}
+
+/// CPU seconds (user and system) of the workers that the calling thread has ended; those of a worker that still runs are in
+/// [`VecEnv::worker_cpu_seconds`].
+///
+/// ```
+/// assert_eq!(epgt_envs::ended_worker_cpu_seconds(), 0.0);
+/// ```
+pub fn ended_worker_cpu_seconds() -> f64 {
+    ENDED.get()
+}
+
+thread_local! {
+    /// CPU seconds of the workers whose end this thread has seen.
+    static ENDED: Cell<f64> = const { Cell::new(0.0) };
+}
+
+/// Counts the CPU seconds of a worker that has ended.
+#[cfg(feature = "gymnasium")]
+pub(crate) fn count_ended_worker(seconds: f64) {
+    ENDED.set(ENDED.get() + seconds);
 }

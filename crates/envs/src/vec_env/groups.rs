@@ -1,14 +1,15 @@
 //! Who steps the environments of a [`VecEnv`](crate::VecEnv): this thread, several, or a worker process.
 
 use crate::group::Group;
-use crate::gymnasium::Bridge;
 use crate::pool::{Parcel, Pool};
+
+use super::foreign::Foreign;
 
 /// Who steps the environments.
 pub(super) enum Groups {
     One(Group),
     Many(Vec<Parcel>, Pool),
-    Foreign(Box<Bridge>),
+    Foreign(Box<dyn Foreign>),
 }
 
 impl Groups {
@@ -35,7 +36,7 @@ impl Groups {
     /// How often all were stepped.
     pub fn steps(&self) -> u64 {
         match self {
-            Groups::Foreign(bridge) => bridge.steps,
+            Groups::Foreign(envs) => envs.steps(),
             _ => self.iter().next().map_or(0, |group| group.steps),
         }
     }

@@ -4,17 +4,12 @@
 
 use epgt_envs::{EnvError, Observations, RowShape, StepRow, TaskSpec, VecEnv, find};
 
-/// A task, if there is a Python to run it.
-pub fn task(id: &str, options: &[(&str, &str)]) -> Option<Result<TaskSpec, EnvError>> {
-    if std::env::var_os("EPGT_PYTHON").is_none_or(|name| name.is_empty()) {
-        eprintln!("skipped: EPGT_PYTHON names no Python with Gymnasium");
-        return None;
-    }
-    Some(find(id).unwrap().with(options.iter().copied()))
+pub fn task(id: &str, options: &[(&str, &str)]) -> Result<TaskSpec, EnvError> {
+    find(id).unwrap().with(options.iter().copied())
 }
 
-pub fn own(name: &str, options: &[(&str, &str)]) -> Option<TaskSpec> {
-    Some(task(&format!("gym:tests.bridge_envs:{name}"), options)?.unwrap())
+pub fn own(name: &str, options: &[(&str, &str)]) -> TaskSpec {
+    task(&format!("gym:tests.bridge_envs:{name}"), options).unwrap()
 }
 
 /// Rows of one step.

@@ -14,8 +14,8 @@ pub struct Gymnasium {
 
 impl Gymnasium {
     /// Starts the interpreter that EPGT_PYTHON names.
-    pub fn start() -> Option<Self> {
-        let python = std::env::var_os("EPGT_PYTHON").filter(|name| !name.is_empty())?;
+    pub fn start() -> Self {
+        let python = std::env::var_os("EPGT_PYTHON").expect("EPGT_PYTHON names a Python");
         let mut process = Command::new(&python)
             .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/gymnasium_steps.py"))
             .stdin(Stdio::piped())
@@ -24,16 +24,16 @@ impl Gymnasium {
             .unwrap_or_else(|error| panic!("EPGT_PYTHON={} does not run: {error}", python.display()));
         let requests = process.stdin.take().expect("a pipe");
         let answers = BufReader::new(process.stdout.take().expect("a pipe"));
-        Some(Gymnasium {
+        Gymnasium {
             process,
             requests,
             answers,
-        })
+        }
     }
 
     /// What Gymnasium returns for these actions.
     pub fn play(&mut self, id: &str, seed: u64, actions: &[f32]) -> Value {
-        self.play_task(epgt_envs::find(id).expect("a registered task"), seed, actions)
+        self.play_task(&epgt_envs::find(id).expect("a registered task"), seed, actions)
     }
 
     /// The same for a task with its options.

@@ -20,7 +20,7 @@ pub struct Played {
 
 /// Plays a number of steps; `policy` fills in the action for an observation.
 pub fn play(id: &str, seed: u64, steps: usize, policy: impl FnMut(&[f32], &mut [f32])) -> Played {
-    play_task(epgt_envs::find(id).expect("a registered task"), seed, steps, policy)
+    play_task(&epgt_envs::find(id).expect("a registered task"), seed, steps, policy)
 }
 
 /// The same with a task's options.
@@ -50,7 +50,7 @@ pub fn play_task(task: &TaskSpec, seed: u64, steps: usize, mut policy: impl FnMu
 /// Both are the same task and went the same way: equal ends, observations equal or neighbouring `f32`, rewards equal or
 /// neighbouring `f64`. Returns how many numbers were only neighbours.
 pub fn assert_same(id: &str, ours: &Played, gymnasium: &Value) -> usize {
-    assert_same_with(epgt_envs::find(id).expect("a registered task"), ours, gymnasium)
+    assert_same_with(&epgt_envs::find(id).expect("a registered task"), ours, gymnasium)
 }
 
 /// The same with a task's options.
@@ -86,7 +86,7 @@ pub fn assert_same_with(task: &TaskSpec, ours: &Played, gymnasium: &Value) -> us
 
 /// Gymnasium's task has the same spaces, limit and threshold.
 pub fn assert_same_task(id: &str, gymnasium: &Value) {
-    assert_same_spaces(epgt_envs::find(id).expect("a registered task"), gymnasium);
+    assert_same_spaces(&epgt_envs::find(id).expect("a registered task"), gymnasium);
 }
 
 /// The same with a task's options.

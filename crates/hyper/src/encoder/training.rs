@@ -142,7 +142,7 @@ fn mean_distance<'a>(pairs: impl Iterator<Item = (&'a [f32], &'a [f32])>) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TrainingContext;
+    use crate::moment::Moment;
     use crate::settings::{EncoderKind, HyperSettings};
     use epgt_nn::Parameters;
     use epgt_rng::Pcg64;
@@ -163,15 +163,16 @@ mod tests {
                 .gradients_mut()
                 .iter_mut()
                 .for_each(|g| *g = 1e-3 * rng.standard_normal() as f32);
-            let context = TrainingContext {
+            let seen = Moment {
                 update,
                 progress: 0.0,
-                parameters: &networks,
-                remote: None,
-            };
-            encoder.key(&context);
-            encoder.remember(&context, true);
-            encoder.age(&context);
+                weights: networks.values(),
+                gradients: networks.gradients(),
+            }
+            .into();
+            encoder.key(&seen);
+            encoder.remember(&seen, true);
+            encoder.age(&seen);
         }
         (encoder, networks)
     }
@@ -252,13 +253,14 @@ mod tests {
         let before = encoder.parameters.values().to_vec();
         encoder.train();
         assert_eq!(encoder.parameters.values(), before);
-        let context = TrainingContext {
+        let seen = Moment {
             update: 20,
             progress: 0.5,
-            parameters: &networks,
-            remote: None,
-        };
-        assert!(encoder.key(&context).iter().all(|x| x.abs() <= 1.0));
+            weights: networks.values(),
+            gradients: networks.gradients(),
+        }
+        .into();
+        assert!(encoder.key(&seen).iter().all(|x| x.abs() <= 1.0));
     }
 
     #[test]
@@ -268,12 +270,13 @@ mod tests {
             ..HyperSettings::paper()
         };
         let (mut encoder, networks) = watched(5, &settings);
-        let context = TrainingContext {
+        let seen = Moment {
             update: 20,
             progress: 0.25,
-            parameters: &networks,
-            remote: None,
-        };
-        assert_eq!(encoder.key(&context), [0.25]);
+            weights: networks.values(),
+            gradients: networks.gradients(),
+        }
+        .into();
+        assert_eq!(encoder.key(&seen), [0.25]);
     }
 }

@@ -86,7 +86,9 @@ fn parameters_of_another_shape_are_refused_by_name() {
     let wide = agent(&cube(2), vec![6]);
     let error = narrow.restore(wide.params).unwrap_err();
     assert!(
-        error.contains("policy.0.weight of 6x3 where policy.0.weight of 5x3"),
+        error
+            .to_string()
+            .contains("policy.0.weight of 6x3 where policy.0.weight of 5x3"),
         "{error}"
     );
     let same = agent(&cube(2), vec![5]);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::{A2c, MethodSettings, PolicySettings, Rule, RuleSettings};
+use crate::{A2c, PolicySettings, Rule, RuleSettings};
 use epgt_envs::Space;
 
 const ACTIONS: [f32; 6] = [-1.0, 0.2, 1.0, 0.5, -0.4, 1.5];
@@ -37,7 +37,7 @@ fn tuned(name: &str, low: f64, high: f64) -> Tuned {
 
 fn with_hoof(settings: HoofSettings, tuned: &[Tuned], agent: &ActorCritic) -> A2c {
     let a2c = A2cSettings::default();
-    let rule = Rule::new(&RuleSettings::Hoof(settings), &MethodSettings::A2c(a2c), tuned, 4).unwrap();
+    let rule = Rule::new(&RuleSettings::Hoof(settings), &a2c, tuned, 4).unwrap();
     let mut a2c = A2c::new(a2c, agent);
     a2c.rule = Some(rule);
     a2c

@@ -1,6 +1,6 @@
 use super::*;
 use crate::a2c::clipped_gradient;
-use crate::{A2c, MethodSettings, PolicySettings, Rule, RuleSettings};
+use crate::{A2c, PolicySettings, Rule, RuleSettings};
 use epgt_envs::Space;
 use epgt_rng::Pcg64;
 
@@ -67,7 +67,7 @@ fn warm(settings: A2cSettings, meta: MetaGradientSettings, bounds: [(f64, f64); 
         a2c.update(&mut agent, &mut rollout(seed)).unwrap();
     }
     let rule = RuleSettings::MetaGradient(meta);
-    a2c.rule = Some(Rule::new(&rule, &MethodSettings::A2c(settings), &tuned(bounds), 0).unwrap());
+    a2c.rule = Some(Rule::new(&rule, &settings, &tuned(bounds), 0).unwrap());
     (a2c, agent)
 }
 

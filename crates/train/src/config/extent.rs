@@ -1,47 +1,50 @@
 //! What a configuration amounts to: the hyper-space, the rollouts and updates of the run, and the memory it takes.
 
 use epgt_envs::RowShape;
-use epgt_hyper::{Axis, EncoderKind, Grid, HyperSpace, Scheduler};
-use epgt_pg::{Algorithm, Effect, Kind, MethodSettings, RuleSettings, Tuned};
+use epgt_hyper::{Axis, EncoderKind, Grid, HyperSpace};
+use epgt_pg::{Effect, Kind, MethodSettings, RuleSettings, Tuned};
 use epgt_settings::{number, quoted};
 
 use super::Config;
+use crate::scheduler::{RuleKind, Scheduler};
 
 impl Config {
     /// The hyper-space that `[tune]` describes, with each axis' index among the method's hyperparameters.
     pub fn hyper_space(&self) -> Result<(HyperSpace, Vec<usize>), String> {
         let mut axes = Vec::new();
         let mut indices = Vec::new();
-        let method = self.method.schedulable();
+        let method = &*self.method;
+        let sentence = |error: epgt_hyper::HyperError| error.to_string();
         for (name, grid) in &self.tune {
-            let index = method.index(name)?;
+            let index = method.index(name).map_err(|error| error.to_string())?;
             let hyperparameter = &method.hyperparameters()[index];
             let default = method.get(index);
             let rate = hyperparameter.kind == Kind::LearningRateLike;
-            let axis = Axis::new(name, default, &Grid::parse(grid)?, rate)?;
+            let layout = Grid::parse(grid).map_err(|error| error.to_string())?;
+            let axis = Axis::new(name, default, &layout, rate).map_err(sentence)?;
             for &value in &axis.values {
                 hyperparameter.validate(value).map_err(|error| {
                     // Where a rule made the value, the rule is told.
                     match grid.starts_with(char::is_alphabetic) {
                         true => format!("cannot schedule {name} by {}: {error}", quoted(grid)),
-                        false => error,
+                        false => error.to_string(),
                     }
                 })?;
             }
             axes.push(axis);
             indices.push(index);
         }
-        let space = HyperSpace::new(axes, self.hyper.max_actions)?;
-        self.run.scheduler.check(&space)?;
+        let space = HyperSpace::new(axes, self.hyper.max_actions).map_err(sentence)?;
+        self.scheduler.of_agent().check(&space).map_err(sentence)?;
         Ok((space, indices))
     }
 
     /// The rule inside of the method's update, where the scheduler is one, with what it may change: the ends of a grid are bounds.
     pub fn rule(&self) -> Result<Option<(RuleSettings, Vec<Tuned>)>, String> {
         let (space, indices) = self.hyper_space()?;
-        let settings = match self.run.scheduler {
-            Scheduler::Hoof => RuleSettings::Hoof(self.hoof.clone()),
-            Scheduler::MetaGradient => RuleSettings::MetaGradient(self.meta),
+        let settings = match self.scheduler {
+            Scheduler::Rule(RuleKind::Hoof) => RuleSettings::Hoof(self.hoof.clone()),
+            Scheduler::Rule(RuleKind::MetaGradient) => RuleSettings::MetaGradient(self.meta),
             _ => return Ok(None),
         };
         let axes = space.axes().iter().zip(indices);
@@ -133,7 +136,7 @@ impl Config {
 
     /// Whether something is scheduled that can only change from rollout to rollout.
     pub fn schedules_rollouts(&self) -> bool {
-        let method = self.method.schedulable();
+        let method = &*self.method;
         let effect = |name: &str| method.index(name).map(|index| method.hyperparameters()[index].effect);
         self.tune.iter().any(|(name, _)| effect(name) == Ok(Effect::Rollout))
     }
@@ -143,31 +146,33 @@ impl Config {
     /// outermost values of all together.
     pub(super) fn check_method(&self) -> Result<(), String> {
         let footprint = self.footprint()?;
-        self.check_method_at(&self.method, &footprint)?;
+        self.check_method_at(&*self.method, &footprint)?;
         let (space, indices) = self.hyper_space()?;
         let axes = || space.axes().iter().zip(&indices);
         for (axis, &index) in axes() {
             for &value in &axis.values {
-                self.check_method_at(&self.method.with(index, value), &footprint)
+                let mut method = self.method.clone();
+                method.set(index, value);
+                self.check_method_at(&*method, &footprint)
                     .map_err(|error| format!("cannot schedule {} = {}: {error}", axis.name, number(value)))?;
             }
         }
         for corner in 0..1u64 << axes().count() {
-            let mut method = self.method;
+            let mut method = self.method.clone();
             let mut said = Vec::new();
             for (i, (axis, &index)) in axes().enumerate() {
                 let end = if corner >> i & 1 == 0 { 0 } else { axis.values.len() - 1 };
-                method = method.with(index, axis.values[end]);
+                method.set(index, axis.values[end]);
                 said.push(format!("{} = {}", axis.name, number(axis.values[end])));
             }
-            self.check_method_at(&method, &footprint)
+            self.check_method_at(&*method, &footprint)
                 .map_err(|error| format!("cannot schedule {}: {error}", said.join(" with ")))?;
         }
         Ok(())
     }
 
     /// Refuses settings of the method that do not go together with the run's.
-    fn check_method_at(&self, method: &MethodSettings, footprint: &Footprint) -> Result<(), String> {
+    fn check_method_at(&self, method: &dyn MethodSettings, footprint: &Footprint) -> Result<(), String> {
         const MOST_GIGABYTES: f64 = 16.0;
         let run = &self.run;
         let section = run.algo.name();
@@ -211,21 +216,15 @@ impl Config {
         let latent = hyper.key_dim as f64;
         let (batch, buffer) = (hyper.encoder_batch as f64, hyper.encoder_buffer as f64);
         let encoder = features / 4.0 * (features + 2.0 * latent);
-        let encoder = match (self.run.scheduler, hyper.encoder) {
-            (Scheduler::Epgt | Scheduler::Dqn, EncoderKind::Vae) => {
-                8.0 * encoder + buffer * size.weights * orders + 4.0 * batch * features
-            }
-            (Scheduler::Epgt | Scheduler::Dqn, EncoderKind::Random) => 2.0 * encoder + size.weights * orders,
+        let encoder = match (self.scheduler.about().encodes, hyper.encoder) {
+            (true, EncoderKind::Vae) => 8.0 * encoder + buffer * size.weights * orders + 4.0 * batch * features,
+            (true, EncoderKind::Random) => 2.0 * encoder + size.weights * orders,
             _ => 0.0,
         };
-        // A running mean, the eigenvectors, and what a decomposition works with in double precision.
-        let kfac = match self.run.algo {
-            Algorithm::Acktr => 6.0 * size.factors,
-            Algorithm::A2c | Algorithm::Ppo => 0.0,
-        };
+        let method = self.method.footprint(&size);
         let actions = self.hyper_space()?.0.len() as f64;
         let search = (actions + 1.0) * 2.0 * hyper.neighbours.max(hyper.write_neighbours) as f64;
-        let agent = 3.0 * size.weights + kfac + encoder + search + 64.0 * hyper.dqn_batch as f64;
+        let agent = 3.0 * size.weights + method + encoder + search + 64.0 * hyper.dqn_batch as f64;
         Ok(Footprint {
             members: self.population.members(self)? as f64,
             constant: agent + self.run.n_envs as f64 * OF_AN_ENVIRONMENT,
@@ -246,7 +245,7 @@ struct Footprint {
 }
 
 impl Footprint {
-    fn gigabytes(&self, n_envs: usize, method: &MethodSettings) -> f64 {
+    fn gigabytes(&self, n_envs: usize, method: &dyn MethodSettings) -> f64 {
         let rows = n_envs as f64 * method.n_steps() as f64;
         let updated = method.minibatch().map_or(rows, |batch| rows.min(batch as f64));
         4e-9 * self.members * (self.constant + rows * self.per_row + updated * self.per_updated_row)

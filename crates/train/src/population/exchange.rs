@@ -4,13 +4,12 @@
 //! and go on with other values: `pbt` (Jaderberg et al., 2017) multiplies each value by 0.8 or 1.2 or draws it anew, `pb2` asks
 //! a Gaussian process ([`pb2`](super::pb2)).
 
-use epgt_hyper::Scheduler;
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use super::pb2::{self, Observation};
 use super::range::Range;
-use super::settings::PopulationSettings;
+use super::settings::{PopulationKind, PopulationSettings};
 
 /// What an exchange does to a member.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,10 +25,9 @@ pub struct Move {
 /// The members' values and what is known about them.
 ///
 /// ```
-/// use epgt_hyper::Scheduler;
-/// use epgt_train::population::{Exchange, PopulationSettings, Range};
+/// use epgt_train::population::{Exchange, PopulationKind, PopulationSettings, Range};
 /// let range = Range { values: vec![0.1, 0.2, 0.4], logarithmic: true, whole: false };
-/// let mut exchange = Exchange::new(Scheduler::Pbt, PopulationSettings::default(), vec![range], 0);
+/// let mut exchange = Exchange::new(PopulationKind::Pbt, PopulationSettings::default(), vec![range], 0);
 /// let moves = exchange.step(50_000.0, &[Some(1.0), Some(4.0), None, Some(3.0)]);
 /// assert_eq!(moves[2].copied_from, Some(1));
 /// assert_eq!(exchange.values(2), moves[2].after);
@@ -57,14 +55,14 @@ pub struct ExchangeState {
 }
 
 impl Exchange {
-    /// A population whose first values are drawn from the grids. `scheduler` is `pbt` or `pb2`.
-    pub fn new(scheduler: Scheduler, settings: PopulationSettings, ranges: Vec<Range>, seed: u64) -> Self {
+    /// A population whose first values are drawn from the grids. `kind` is `pbt` or `pb2`.
+    pub fn new(kind: PopulationKind, settings: PopulationSettings, ranges: Vec<Range>, seed: u64) -> Self {
         let mut draws = Pcg64::for_purpose(seed, "population values", 0);
         let values = (0..settings.size)
             .map(|_| ranges.iter().map(|range| range.draw(&mut draws)).collect())
             .collect();
         Self {
-            is_bandit: scheduler == Scheduler::Pb2,
+            is_bandit: kind == PopulationKind::Pb2,
             state: ExchangeState {
                 parents: Pcg64::for_purpose(seed, "population parents", 0),
                 draws,

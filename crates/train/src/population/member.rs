@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use epgt_hyper::{FixedAt, Scheduler};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -297,9 +296,8 @@ impl Member {
 /// A member's own run: constant values, and a seed of its own.
 fn member_config(config: &Config, index: usize) -> Config {
     let mut own = config.clone();
-    own.run.scheduler = Scheduler::Fixed;
+    own.keep_values();
     own.run.seed = Pcg64::for_purpose(config.run.seed, "member", index as u64).next_u64() >> 1;
-    own.hyper.fixed_at = FixedAt::Default;
     own
 }
 

@@ -288,7 +288,7 @@ impl PopulationRun {
             .is_some_and(|kept| self.members[kept.member].record.best.has_final_score(run))
         {
             let mut watch = watched(progress, run.final_episodes, stop, observe);
-            match best::play_best(run, &self.directory, &mut watch)? {
+            match best::play_best(&self.config, &self.directory, &mut watch)? {
                 None => return Ok(interrupted),
                 Some(evaluation) => final_score = Some(evaluation.mean_return()),
             }

@@ -1,6 +1,6 @@
 //! The settings of a population, and what it refuses.
 
-use epgt_hyper::Scheduler;
+use epgt_hyper::{About, Choosing};
 use epgt_settings::settings;
 
 use crate::Config;
@@ -29,14 +29,69 @@ settings! {
     }
 }
 
+/// The schedulers that take several runs side by side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PopulationKind {
+    /// Population-based training.
+    Pbt,
+    /// Population-based bandits.
+    Pb2,
+    /// Every combination of the tuned values.
+    Grid,
+    /// Some combinations, drawn at random.
+    RandomSearch,
+}
+
+impl PopulationKind {
+    /// All of them, in the order of help.
+    pub const ALL: [Self; 4] = [Self::Pbt, Self::Pb2, Self::Grid, Self::RandomSearch];
+
+    /// What it says of itself.
+    pub fn about(self) -> About {
+        let (name, help, does) = match self {
+            Self::Pbt => (
+                "pbt",
+                "Population-based training: the worst members copy one of the best and change its values at random.",
+                "every so often the worst members copy one of the best and multiply its values or draw new ones",
+            ),
+            Self::Pb2 => (
+                "pb2",
+                "Population-based bandits: as `pbt`, with the new values chosen by a Gaussian process.",
+                "every so often the worst members copy one of the best; a Gaussian process chooses their values",
+            ),
+            Self::Grid => (
+                "grid",
+                "One run for every combination of the tuned values.",
+                "trains one member for every combination of the tuned values and compares them",
+            ),
+            Self::RandomSearch => (
+                "random-search",
+                "One run for each of some combinations, drawn at random.",
+                "trains one member for each of some combinations, drawn at random, and compares them",
+            ),
+        };
+        About {
+            name,
+            help,
+            does,
+            choosing: Choosing::Kept,
+            ..About::BLANK
+        }
+    }
+
+    /// Whether its members copy one another.
+    pub fn exchanges(self) -> bool {
+        matches!(self, Self::Pbt | Self::Pb2)
+    }
+}
+
 impl PopulationSettings {
     /// Refuses a configuration that no population can be made of, in one sentence.
     pub(crate) fn validate(&self, config: &Config) -> Result<(), String> {
-        let (scheduler, steps) = (config.run.scheduler, config.run.steps);
-        if !scheduler.is_population() {
+        let Some(kind) = config.scheduler.population() else {
             return Ok(());
-        }
-        let name = scheduler.name();
+        };
+        let name = kind.about().name;
         let combinations = config.hyper_space()?.0.len();
         if combinations < 2 {
             return Err(format!(
@@ -51,12 +106,12 @@ impl PopulationSettings {
                  tune fewer values, or lower population.size or population.runs"
             ));
         }
-        match scheduler {
-            Scheduler::RandomSearch if self.runs == 0 || self.runs > combinations => Err(format!(
+        match kind {
+            PopulationKind::RandomSearch if self.runs == 0 || self.runs > combinations => Err(format!(
                 "population.runs = {} must lie between 1 and the {combinations} combinations of tuned values",
                 self.runs
             )),
-            Scheduler::Pbt | Scheduler::Pb2 => self.validate_exchange(steps),
+            PopulationKind::Pbt | PopulationKind::Pb2 => self.validate_exchange(config.run.steps),
             _ => Ok(()),
         }
     }
@@ -99,11 +154,11 @@ impl PopulationSettings {
 
     /// Members of the population that a configuration describes.
     pub(crate) fn members(&self, config: &Config) -> Result<usize, String> {
-        Ok(match config.run.scheduler {
-            Scheduler::Pbt | Scheduler::Pb2 => self.size,
-            Scheduler::RandomSearch => self.runs,
-            Scheduler::Grid => config.hyper_space()?.0.len(),
-            _ => 1,
+        Ok(match config.scheduler.population() {
+            Some(PopulationKind::Pbt | PopulationKind::Pb2) => self.size,
+            Some(PopulationKind::RandomSearch) => self.runs,
+            Some(PopulationKind::Grid) => config.hyper_space()?.0.len(),
+            None => 1,
         })
     }
 }

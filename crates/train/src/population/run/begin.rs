@@ -1,10 +1,9 @@
 //! From a configuration to the members' first values, and to who decides about the next.
 
-use epgt_hyper::Scheduler;
 use epgt_pg::Kind;
 
 use crate::population::member::Member;
-use crate::population::{Exchange, Range, grid, random_search};
+use crate::population::{Exchange, PopulationKind, Range, grid, random_search};
 use crate::{Config, Trainer};
 
 /// What a population begins with, before it has a directory.
@@ -32,12 +31,11 @@ impl Start {
 
 /// Who decides about exchanges; the searches have nobody.
 pub(super) fn exchange(config: &Config) -> Result<Option<Exchange>, String> {
-    let scheduler = config.run.scheduler;
-    if !matches!(scheduler, Scheduler::Pbt | Scheduler::Pb2) {
+    let Some(kind) = config.scheduler.population().filter(|kind| kind.exchanges()) else {
         return Ok(None);
-    }
+    };
     let (space, indices) = config.hyper_space()?;
-    let hyperparameters = config.method.schedulable().hyperparameters();
+    let hyperparameters = config.method.hyperparameters();
     let axes = space.axes().iter().zip(indices);
     let ranges = axes
         .map(|(axis, index)| Range {
@@ -47,7 +45,7 @@ pub(super) fn exchange(config: &Config) -> Result<Option<Exchange>, String> {
         })
         .collect();
     let settings = config.population.clone();
-    Ok(Some(Exchange::new(scheduler, settings, ranges, config.run.seed)))
+    Ok(Some(Exchange::new(kind, settings, ranges, config.run.seed)))
 }
 
 /// The values that each member begins with.
@@ -56,7 +54,7 @@ fn first_values(config: &Config, exchange: Option<&Exchange>) -> Result<Vec<Vec<
     let settings = &config.population;
     Ok(match exchange {
         Some(exchange) => (0..settings.size).map(|i| exchange.values(i).to_vec()).collect(),
-        None if config.run.scheduler == Scheduler::Grid => grid(&space),
+        None if config.scheduler.population() == Some(PopulationKind::Grid) => grid(&space),
         None => random_search(&space, settings.runs, config.run.seed),
     })
 }

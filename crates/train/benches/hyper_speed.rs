@@ -1,4 +1,4 @@
-//! What each part of the hyper-agent costs: `cargo run --release -p epgt-train --example hyper_speed`.
+//! What each part of the hyper-agent costs: `cargo bench -p epgt-train --bench hyper_speed`.
 //!
 //! Shapes are those of policy and value networks on MountainCarContinuous (2 inputs, 32-32, 1 action) and HalfCheetah
 //! (17 inputs, 64-64, 6 actions), and of the network on 4x84x84 pixels with 6 actions, with the paper's settings. Each line is CPU
@@ -8,7 +8,7 @@
 use std::hint::black_box;
 
 use epgt_envs::{RowShape, Space};
-use epgt_hyper::{Encoder, EpisodicMemory, HyperSettings, Projection, TrainingContext, Writing};
+use epgt_hyper::{Encoder, EpisodicMemory, HyperSettings, Moment, Projection, Seen, Writing};
 use epgt_nn::Parameters;
 use epgt_pg::{ActorCritic, PolicySettings};
 use epgt_rng::Pcg64;
@@ -86,13 +86,14 @@ fn encoder(settings: &HyperSettings, net: &str, mut networks: Parameters) {
     report(&format!("{net}: training step of the VAE"), || encoder.train());
 }
 
-fn context(update: u64, parameters: &Parameters) -> TrainingContext<'_> {
-    TrainingContext {
+fn context(update: u64, parameters: &Parameters) -> Seen<'_> {
+    Moment {
         update,
-        progress: 0.0,
-        parameters,
-        remote: None,
+        progress: 0.5,
+        weights: parameters.values(),
+        gradients: parameters.gradients(),
     }
+    .into()
 }
 
 /// Reading and writing a memory of this many tuples.

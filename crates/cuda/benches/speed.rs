@@ -1,9 +1,9 @@
-//! Trains the paper's image network on a GPU and tells how fast: `speed [BATCH]`. Beside it PyTorch in the same way: speed.py.
+//! Trains the paper's image network on a GPU and tells how fast: `cargo bench -p epgt-cuda --bench speed -- [BATCH]`. Beside it PyTorch in the same way: speed.py.
 
 use std::time::Instant;
 
 use epgt_cuda::{Gpu, NetShape};
-use epgt_nn::{Adam, Kept, Optimiser, Remote};
+use epgt_nn::{Adam, Buffer, Optimiser, Remote};
 
 fn main() -> Result<(), String> {
     let batch: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(2048);
@@ -24,9 +24,9 @@ fn main() -> Result<(), String> {
     let value: Vec<f32> = (0..batch).map(|_| (random() - 0.5) / batch as f32).collect();
     for tf32 in [false, true] {
         let mut gpu = Gpu::open(shape.clone(), tf32)?;
-        gpu.write(Kept::Weights, &weights);
+        gpu.write(Buffer::Weights, &weights);
         let mut adam = Adam::new(weights.len(), 0.9, 0.999, 1e-5);
-        gpu.look(&images, batch);
+        gpu.forward(&images, batch);
         gpu.keep(0);
         let (mut logits, mut values) = (vec![0.0; batch * 6], vec![0.0; batch]);
         let mut best = f64::INFINITY;
@@ -34,12 +34,12 @@ fn main() -> Result<(), String> {
             gpu.wait();
             let start = Instant::now();
             for _ in 0..10 {
-                gpu.look_again(&rows);
-                gpu.outputs(0, &mut logits);
-                gpu.outputs(1, &mut values);
+                gpu.forward_cached(&rows);
+                gpu.read_outputs(0, &mut logits);
+                gpu.read_outputs(1, &mut values);
                 gpu.backward(&[&policy, &value], &[]);
                 gpu.clip(0.5);
-                adam.step_there(&mut gpu, 2.5e-4);
+                adam.step_remote(gpu.optimiser(), 2.5e-4);
             }
             gpu.wait();
             best = best.min(start.elapsed().as_secs_f64() / 10.0);
@@ -55,9 +55,9 @@ fn main() -> Result<(), String> {
         let mut best = f64::INFINITY;
         for _ in 0..50 {
             let start = Instant::now();
-            gpu.look(few, 40);
-            gpu.outputs(0, &mut logits[..240]);
-            gpu.outputs(1, &mut values[..40]);
+            gpu.forward(few, 40);
+            gpu.read_outputs(0, &mut logits[..240]);
+            gpu.read_outputs(1, &mut values[..40]);
             best = best.min(start.elapsed().as_secs_f64());
         }
         println!("tf32 {tf32}: act 40: {:.3} ms", best * 1e3);

@@ -1,12 +1,12 @@
-//! What the update rules cost: `cargo run --release -p epgt-pg --example rules_speed`.
+//! What the update rules cost: `cargo bench -p epgt-pg --bench rules_speed`.
 //!
 //! Prints the CPU time (Linux) of one A2C update at the size of the paper's sequential experiment (HalfCheetah: 17 observations, 6 actions,
 //! networks of 64-64, T = 5, N = 40), plain and with each rule.
 
 use epgt_envs::Space;
 use epgt_pg::{
-    A2c, A2cSettings, ActorCritic, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings, Rollout, Rule,
-    RuleSettings, Schedulable, Tuned,
+    A2c, A2cSettings, ActorCritic, HoofSettings, MetaGradientSettings, PolicySettings, Rollout, Rule, RuleSettings,
+    Schedulable, Tuned,
 };
 use epgt_rng::Pcg64;
 
@@ -21,7 +21,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ent_coef: 0.0,
         ..Default::default()
     };
-    let tuned = |names: &[&str]| -> Result<Vec<Tuned>, String> {
+    let tuned = |names: &[&str]| -> Result<Vec<Tuned>, epgt_pg::PgError> {
         let tuned = |name: &&str| {
             let (low, high) = match *name {
                 "learning_rate" => (1e-4, 1e-3),
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut agent = ActorCritic::new(&policy, 17, &space, &mut rng);
         let mut a2c = A2c::new(settings, &agent);
         if let Some((rule, tuned)) = rule {
-            a2c.rule = Some(Rule::new(rule, &MethodSettings::A2c(settings), &tuned, 0)?);
+            a2c.rule = Some(Rule::new(rule, &settings, &tuned, 0)?);
         }
         let mut rollout = Rollout::new(5, 40, 17, 6);
         let mut fastest = f64::INFINITY;

@@ -1,6 +1,6 @@
 //! What a second thread brings: raw steps per second of many copies of a task on 1, 2, .. threads.
 //!
-//! `cargo run --release -p epgt-envs --example threads -- HalfCheetah-v4 16 2`
+//! `cargo bench -p epgt-envs --bench threads -- HalfCheetah-v4 16 2`
 
 use std::error::Error;
 use std::time::Instant;
@@ -11,14 +11,15 @@ use epgt_rng::Pcg64;
 const STEPS: usize = 2000;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let mut arguments = std::env::args().skip(1);
+    // Cargo adds --bench to what is said.
+    let mut arguments = std::env::args().skip(1).filter(|word| word != "--bench");
     let task = find(&arguments.next().unwrap_or("HalfCheetah-v4".into()))?;
     let n: usize = arguments.next().unwrap_or("16".into()).parse()?;
     let most: usize = arguments.next().unwrap_or("2".into()).parse()?;
     let mut alone = None;
     for threads in 1..=most {
         // The fastest of a few rounds: a busy machine only ever adds time.
-        let rounds = (0..5).map(|_| steps_per_second(task, n, threads));
+        let rounds = (0..5).map(|_| steps_per_second(&task, n, threads));
         let speed = rounds.collect::<Result<Vec<_>, _>>()?.into_iter().fold(0.0, f64::max);
         let ratio = speed / *alone.get_or_insert(speed);
         println!(

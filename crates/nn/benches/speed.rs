@@ -1,4 +1,4 @@
-//! How long the shapes of this project take: `cargo run --release -p epgt-nn --example speed`.
+//! How long the shapes of this project take: `cargo bench -p epgt-nn --bench speed`.
 //!
 //! Each line is the best mean of 200 rounds of a millisecond: what is slower than the best is the machine's other work.
 

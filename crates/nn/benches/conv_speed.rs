@@ -1,6 +1,6 @@
 //! How long the paper's network on pixels takes on one thread, beside PyTorch: acting on 16 images and one training step of 256.
 //!
-//! `EPGT_PYTHON=python cargo run --release -p epgt-nn --example conv_speed`, with a Python that has torch; without the variable
+//! `EPGT_PYTHON=python cargo bench -p epgt-nn --bench conv_speed`, with a Python that has torch; without the variable
 //! only our own times are shown. Times are CPU time, the fastest of many rounds: what is slower is the machine's other work.
 
 use std::hint::black_box;
@@ -84,7 +84,7 @@ fn main() {
         layer_times(&mut net.params, conv, i);
     }
     if let Some(python) = std::env::var_os("EPGT_PYTHON") {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/conv_speed.py");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/conv_speed.py");
         match Command::new(python).arg(script).status() {
             Ok(status) if status.success() => {}
             other => println!("PyTorch could not be measured: {other:?}"),

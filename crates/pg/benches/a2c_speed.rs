@@ -1,4 +1,4 @@
-//! How fast A2C trains with fixed hyperparameters: `cargo run --release -p epgt-pg --example a2c_speed`.
+//! How fast A2C trains with fixed hyperparameters: `cargo bench -p epgt-pg --bench a2c_speed`.
 //!
 //! Prints the steps per second of MountainCarContinuous with one and with sixteen environments, and where the time goes.
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for n in [1, 16] {
-        let mut envs = VecEnv::new(epgt_envs::find("MountainCarContinuous-v0")?, n, 0)?;
+        let mut envs = VecEnv::new(&epgt_envs::find("MountainCarContinuous-v0")?, n, 0)?;
         let (observation, actions) = (envs.observation_space().size(), envs.action_space().clone());
         let mut rng = Pcg64::from_seed(0);
         let mut agent = ActorCritic::new(&PolicySettings::default(), observation, &actions, &mut rng);

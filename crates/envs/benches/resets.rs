@@ -1,8 +1,8 @@
 //! Begins many episodes of one task or of every task, and fails where the process then needs more memory than after the
 //! first tenth of them.
 //!
-//! `cargo run --release -p epgt-envs --example resets -- 10000`, or with a task behind the number. Under valgrind, which
-//! finds what is read or written out of place: `valgrind --leak-check=full --error-exitcode=9 target/release/examples/resets 100
+//! `cargo bench -p epgt-envs --bench resets -- 10000`, or with a task behind the number. Under valgrind, which
+//! finds what is read or written out of place: `valgrind --leak-check=full --error-exitcode=9 target/release/deps/resets-* 100
 //! BipedalWalker-v3`. Episodes have three steps, or as many as stand behind the task: `resets 10000 Humanoid-v5 0`.
 
 use epgt_envs::{EnvError, TaskSpec, find, tasks};
@@ -16,16 +16,17 @@ const LEAST: usize = 1000;
 const SLACK: u64 = 512;
 
 fn main() -> Result<ExitCode, EnvError> {
-    let mut arguments = std::env::args().skip(1);
+    // Cargo adds --bench to what is said.
+    let mut arguments = std::env::args().skip(1).filter(|word| word != "--bench");
     let resets: usize = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(10_000);
-    let all: Vec<&TaskSpec> = match arguments.next() {
+    let all: Vec<TaskSpec> = match arguments.next() {
         Some(id) => vec![find(&id)?],
-        None => tasks().iter().collect(),
+        None => tasks().to_vec(),
     };
     let steps: usize = arguments.next().and_then(|n| n.parse().ok()).unwrap_or(STEPS);
     let mut grown = false;
     for task in all {
-        match play(task, resets, steps) {
+        match play(&task, resets, steps) {
             Ok((early, late)) => {
                 println!(
                     "{}: {early} kB after {} resets, {late} kB after {resets}",

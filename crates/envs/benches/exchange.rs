@@ -1,7 +1,7 @@
 //! What the bridge to Gymnasium costs: microseconds for one step of 8 copies of an environment that does nothing, by Gymnasium's
 //! own vector environment inside of Python, and through the bridge.
 //!
-//! `EPGT_PYTHON=python3 cargo run --release -p epgt-envs --example exchange [ROUNDS]`. Of all rounds the fastest and the median
+//! `EPGT_PYTHON=python3 cargo bench -p epgt-envs --bench exchange -- [ROUNDS]`. Of all rounds the fastest and the median
 //! are printed, because the machine may have other work; both are measured in turn.
 
 use std::error::Error;
@@ -30,7 +30,10 @@ for line in sys.stdin:
 "#;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let rounds = std::env::args().nth(1).map_or(Ok(200), |text| text.parse())?;
+    let rounds = std::env::args()
+        .skip(1)
+        .find(|word| word != "--bench")
+        .map_or(Ok(200), |text| text.parse())?;
     std::env::set_current_dir(env!("CARGO_MANIFEST_DIR"))?;
     let mut python = Command::new(gymnasium::python())
         .args(["-c", DIRECT])
