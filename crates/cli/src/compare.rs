@@ -10,7 +10,7 @@ use crate::output::{self, note, print};
 
 /// The command.
 pub fn run(args: &CompareArgs) -> Result<Done, String> {
-    let (found, broken) = runs::find(&args.runs).map_err(|error| error.to_string())?;
+    let (found, broken) = runs::find(&args.runs).map_err(output::told)?;
     let collection = groups::collect(found, &args.runs);
     for sentence in broken.iter().chain(&collection.twice) {
         note(&format!("left out: {sentence}"));

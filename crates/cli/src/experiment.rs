@@ -15,6 +15,7 @@ use epgt_experiments::{Plan, library};
 
 use crate::Done;
 use crate::args::{ExperimentArgs, ExperimentCommand, PlaceArgs};
+use crate::output::told;
 
 /// Does what the user asks of an experiment.
 pub fn run(args: &ExperimentArgs) -> Result<Done, String> {
@@ -30,7 +31,7 @@ pub fn run(args: &ExperimentArgs) -> Result<Done, String> {
 
 /// The experiment that is meant, and where its runs are.
 fn open(args: &PlaceArgs) -> Result<(Plan, PathBuf), String> {
-    let plan = library::read(&args.name, args.scale.unwrap_or(1.0))?;
+    let plan = library::read(&args.name, args.scale.unwrap_or(1.0)).map_err(told)?;
     let out = args.out.clone().unwrap_or_else(|| plan.usual_place());
     Ok((plan, out))
 }

@@ -62,6 +62,11 @@ pub fn fit(text: &str) -> String {
     lines.join("\n")
 }
 
+/// The sentence of an error.
+pub fn told(error: impl std::fmt::Display) -> String {
+    error.to_string()
+}
+
 /// Writes a line to standard error; nothing is left to be told if that fails.
 pub fn note(line: &str) {
     let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());

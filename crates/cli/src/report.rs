@@ -4,11 +4,11 @@ use epgt_experiments::page::write;
 
 use crate::Done;
 use crate::args::PageArgs;
-use crate::output::{note, print};
+use crate::output::{note, print, told};
 
 /// The command.
 pub fn run(args: &PageArgs) -> Result<Done, String> {
-    let written = write(&args.runs, args.out.as_deref(), args.title.as_deref(), &[])?;
+    let written = write(&args.runs, args.out.as_deref(), args.title.as_deref(), &[]).map_err(told)?;
     written
         .left_out
         .iter()

@@ -28,12 +28,13 @@ use page::{Page, documents, root};
 const RUN: [&str; 2] = ["epgt", "tensorboard"];
 
 /// Commands of blocks that are not run, and why.
-const NOT_RUN: [(&str, &str); 2] = [
+const NOT_RUN: [(&str, &str); 3] = [
     ("tools/test", "it runs this test"),
     (
         "tools/release",
         "it builds for minutes, and tries out itself what it has built",
     ),
+    ("tools/package", "it builds every package for minutes"),
 ];
 
 /// What begins with the program's name in running text and is no command, and what it is.

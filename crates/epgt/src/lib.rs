@@ -72,13 +72,13 @@
 //!
 //! # Features
 //!
-//! Nothing is on by default.
+//! Nothing is on by default: without features no C or C++ is compiled and no Python is needed.
 //!
 //! | feature | what it adds |
 //! | --- | --- |
-//! | `box2d` | the tasks LunarLander and BipedalWalker; compiles C++ |
-//! | `mujoco` | MuJoCo's tasks; the library is loaded when it is needed |
-//! | `gymnasium` | any task of a Python that has Gymnasium, and Atari's games; Linux |
+//! | `box2d` | BipedalWalker and LunarLander; compiles Box2D, which is C++ and needs CMake |
+//! | `mujoco` | Ant, HalfCheetah, Hopper and others, with MuJoCo loaded at run time |
+//! | `gymnasium` | the tasks `gym:ID` and Atari's games, stepped by a Python beside the program |
 //! | `cuda` | the image network on an NVIDIA GPU, whose libraries are loaded when they are needed |
 //!
 //! # Where to go on

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use epgt_settings::{one_line, shortened};
 use epgt_train::artifact::write_atomically;
 use epgt_train::record::{FAILURE, read_failure, read_result, settings, steps_logged};
-use epgt_train::{CONFIG, Config, MARKER, RunError, RunResult, claim, config_text, is_training};
+use epgt_train::{CONFIG, Config, MARKER, RunResult, claim, config_text, is_training};
+
+use crate::error::{ExperimentError, PlanError};
 
 /// Characters of it that are shown.
 const LONGEST_FAILURE: usize = 4000;
@@ -22,7 +24,7 @@ pub struct Cell {
     /// What it does.
     pub config: Config,
     /// Why it cannot be made with the experiment's scale, where it cannot.
-    pub refused: Option<String>,
+    pub refused: Option<PlanError>,
 }
 
 /// How far a cell has come.
@@ -42,7 +44,7 @@ pub enum State {
 
 impl Cell {
     /// Looks what is in the cell's directory; a run with other settings is refused, never mixed in.
-    pub fn state(&self) -> Result<State, String> {
+    pub fn state(&self) -> Result<State, ExperimentError> {
         let failure = || {
             // It may hold a traceback of an environment, whose words are anybody's.
             let text = read_failure(&self.directory)?;
@@ -57,20 +59,14 @@ impl Cell {
         let there = match config_text(&self.directory) {
             Ok(Some(there)) => there,
             Ok(None) => return Ok(failure().unwrap_or(State::New)),
-            Err(RunError(sentence)) => return Ok(State::Damaged(sentence)),
+            Err(error) => return Ok(State::Damaged(error.to_string())),
         };
         if let Err(problem) = settings(&there) {
             return Ok(State::Damaged(format!("{}: {problem}", path.display())));
         }
-        if let Some(difference) = difference(&there, &self.config) {
-            let hint = match difference.starts_with("steps = ") {
-                true => "say --scale F where it was made with one, choose another --out, or remove that directory",
-                false => "choose another --out, or remove that directory",
-            };
-            return Err(format!(
-                "{} holds a run with other settings ({difference}); {hint}",
-                self.directory.display()
-            ));
+        if let Some([there, here]) = difference(&there, &self.config) {
+            let directory = self.directory.clone();
+            return Err(ExperimentError::OtherSettings { directory, there, here });
         }
         Ok(match read_result(&self.directory).ok().flatten() {
             Some(result) => State::Finished(result),
@@ -121,9 +117,9 @@ impl Cell {
     }
 }
 
-/// The first setting that a run's configuration file and a configuration disagree about. Comments do not count, nor do settings
+/// The lines of the first setting that a run's configuration file and a configuration disagree about. Comments do not count, nor do settings
 /// that the file does not know: they came later, with defaults that change nothing.
-fn difference(there: &str, here: &Config) -> Option<String> {
+fn difference(there: &str, here: &Config) -> Option<[String; 2]> {
     let filled = Config::read_toml(there).and_then(|assignments| Config::build(&assignments));
     let there = filled.map_or_else(|_| there.to_string(), |config| config.to_toml());
     let here = here.to_toml();
@@ -134,8 +130,7 @@ fn difference(there: &str, here: &Config) -> Option<String> {
             (None, None) => return None,
             (a, b) if a == b => {}
             (a, b) => {
-                let show = |line: Option<&str>| shortened(line.unwrap_or("nothing more"), 80);
-                return Some(format!("{} there, {} here", show(a), show(b)));
+                return Some([a, b].map(|line| shortened(line.unwrap_or("nothing more"), 80)));
             }
         }
     }
@@ -161,10 +156,7 @@ mod tests {
             .collect();
         assert_eq!(difference(&older.join("\n"), &config), None);
         let changed = text.replace("hold = 50", "hold = 51");
-        assert_eq!(
-            difference(&changed, &config).unwrap(),
-            "hold = 51 there, hold = 50 here"
-        );
+        assert_eq!(difference(&changed, &config).unwrap(), ["hold = 51", "hold = 50"]);
         assert!(difference("not a configuration", &config).is_some());
     }
 }

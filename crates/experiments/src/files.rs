@@ -7,9 +7,10 @@ use epgt_report::numbers::hundredths as number;
 use epgt_report::statistics::{LEAST_SCORES, mean, median};
 use epgt_report::text;
 use epgt_report::text_table::TextTable;
-use epgt_train::artifact::{ArtifactError, write_atomically};
+use epgt_train::artifact::write_atomically;
 use epgt_train::table::{Cell as Field, CsvWriter};
 
+use crate::error::ExperimentError;
 use crate::filter::Filter;
 use crate::measure::Measure;
 use crate::plan::{Plan, Statistic};
@@ -38,7 +39,7 @@ const COLUMNS: [&str; 17] = [
 ];
 
 /// Refuses to write over tables of the same names that this program did not make.
-pub fn refuse_foreign(out: &Path) -> Result<(), String> {
+pub fn refuse_foreign(out: &Path) -> Result<(), ExperimentError> {
     for (name, sign) in [
         ("results.csv", "task,method,seed,scale,"),
         ("results.md", "\nMade by epgt "),
@@ -47,8 +48,7 @@ pub fn refuse_foreign(out: &Path) -> Result<(), String> {
         let path = out.join(name);
         let is_foreign = std::fs::read(&path).is_ok_and(|bytes| !String::from_utf8_lossy(&bytes).contains(sign));
         if is_foreign {
-            let place = path.display();
-            return Err(format!("{place} was not made by this program; choose another --out"));
+            return Err(ExperimentError::ForeignTable(path));
         }
     }
     Ok(())
@@ -56,13 +56,12 @@ pub fn refuse_foreign(out: &Path) -> Result<(), String> {
 
 /// Writes `results.csv`, one row per run; `results.md`, the tables and the file that produced them; and `costs.md`, which is
 /// apart because it is the only one that no two machines agree about.
-pub fn write(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String], out: &Path) -> Result<(), String> {
-    let told = |error: ArtifactError| error.to_string();
+pub fn write(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String], out: &Path) -> Result<(), ExperimentError> {
     refuse_foreign(out)?;
-    std::fs::create_dir_all(out).map_err(|error| format!("cannot use {}: {error}", out.display()))?;
+    std::fs::create_dir_all(out).map_err(|error| ExperimentError::system("use", out, error))?;
     // Written aside and renamed, so that a reader never sees half of it.
     let unfinished = out.join(".results.csv.tmp");
-    let mut csv = CsvWriter::create(&unfinished, &COLUMNS).map_err(told)?;
+    let mut csv = CsvWriter::create(&unfinished, &COLUMNS)?;
     let optional = |x: Option<f64>| x.map_or(Field::Empty, Field::F64);
     for row in rows {
         let result = &row.result;
@@ -86,16 +85,17 @@ pub fn write(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String], out:
             Field::F64(result.peak_memory_mb),
         ]);
     }
-    csv.sync().map_err(told)?;
-    let named = std::fs::rename(&unfinished, out.join("results.csv"));
-    named.map_err(|error| format!("cannot write {}/results.csv: {error}", out.display()))?;
+    csv.sync()?;
+    let named = out.join("results.csv");
+    std::fs::rename(&unfinished, &named).map_err(|error| ExperimentError::system("write", &named, error))?;
     let costs = format!(
         "# What the runs of {} cost\n\n{}",
         text::markdown(&plan.title()),
         costs(plan, rows, begun, Style::Markdown)
     );
-    write_atomically(out.join("costs.md"), costs.as_bytes()).map_err(told)?;
-    write_atomically(out.join("results.md"), markdown(plan, rows, begun, failures).as_bytes()).map_err(told)
+    write_atomically(out.join("costs.md"), costs.as_bytes())?;
+    write_atomically(out.join("results.md"), markdown(plan, rows, begun, failures).as_bytes())?;
+    Ok(())
 }
 
 /// What the runs cost: the median speed, and the largest memory of a process.

@@ -1,6 +1,7 @@
 //! `--only`: which of an experiment's runs are meant.
 
 use crate::cell::Cell;
+use crate::error::PlanError;
 use crate::plan::Plan;
 
 /// A filter; a list that is empty lets everything through.
@@ -18,23 +19,20 @@ impl Filter {
     }
 
     /// Reads `task=A,task=B,method=x,seed=0,seed=2-4`; names are those of the plan.
-    pub fn parse(text: &str, plan: &Plan) -> Result<Self, String> {
+    pub fn parse(text: &str, plan: &Plan) -> Result<Self, PlanError> {
         let mut filter = Self::default();
         let tasks: Vec<&str> = plan.tasks.iter().map(String::as_str).collect();
         let methods: Vec<&str> = plan.methods.iter().map(|method| method.name.as_str()).collect();
         for part in text.split(',') {
-            let (key, value) = part.split_once('=').ok_or_else(|| {
-                format!("'{part}' in --only should be task=NAME, method=NAME, seed=S or seed=FIRST-LAST")
-            })?;
+            let (key, value) = part
+                .split_once('=')
+                .ok_or_else(|| PlanError::FilterPart(part.to_string()))?;
             let value = value.trim();
             match key.trim() {
                 "task" => filter.tasks.push(index("task", value, &tasks)?),
                 "method" => filter.methods.push(index("method", value, &methods)?),
                 "seed" => filter.seeds.extend(seeds(value, plan)?),
-                other => {
-                    let problem = epgt_settings::unknown("filter", other, &["task", "method", "seed"]);
-                    return Err(format!("{problem} (in --only)"));
-                }
+                other => return Err(PlanError::FilterKey(other.to_string())),
             }
         }
         Ok(filter)
@@ -54,16 +52,16 @@ impl Filter {
     }
 }
 
-fn index(what: &str, name: &str, known: &[&str]) -> Result<usize, String> {
+fn index(what: &'static str, name: &str, known: &[&str]) -> Result<usize, PlanError> {
     let position = known.iter().position(|candidate| *candidate == name);
-    position.ok_or_else(|| epgt_settings::unknown(what, name, known))
+    position.ok_or_else(|| PlanError::unknown(what, name, known))
 }
 
 /// `3`, or `0-4` for five of them.
-fn seeds(text: &str, plan: &Plan) -> Result<std::ops::RangeInclusive<u64>, String> {
+fn seeds(text: &str, plan: &Plan) -> Result<std::ops::RangeInclusive<u64>, PlanError> {
     let number = |text: &str| {
-        let wants = || format!("seed={text} in --only should be a whole number, or a range such as 0-4");
-        text.trim().parse::<u64>().map_err(|_| wants())
+        let number = text.trim().parse::<u64>();
+        number.map_err(|_| PlanError::FilterSeed(text.to_string()))
     };
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (number(first)?, number(last)?),
@@ -71,9 +69,8 @@ fn seeds(text: &str, plan: &Plan) -> Result<std::ops::RangeInclusive<u64>, Strin
     };
     let (lowest, highest) = (plan.first_seed, plan.first_seed + plan.seeds - 1);
     if first > last || first < lowest || last > highest {
-        return Err(format!(
-            "seed={text} in --only is not among the experiment's seeds, {lowest} to {highest}"
-        ));
+        let text = text.to_string();
+        return Err(PlanError::FilterSeeds { text, lowest, highest });
     }
     Ok(first..=last)
 }
@@ -109,7 +106,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_meant_is_refused_with_the_nearest_name() {
-        let refused = |text: &str| Filter::parse(text, &plan()).unwrap_err();
+        let refused = |text: &str| Filter::parse(text, &plan()).unwrap_err().to_string();
         assert_eq!(
             refused("task=CartPol-v1"),
             "unknown task 'CartPol-v1'; did you mean 'CartPole-v1'?"

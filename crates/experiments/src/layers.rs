@@ -4,38 +4,42 @@ use epgt_settings::Value;
 use epgt_train::Assignment;
 use toml::Table;
 
+use crate::error::PlanError;
+
 /// Takes a key out of a table, if it is there.
-pub fn take<T: Value>(table: &mut Table, key: &str) -> Result<Option<T>, String> {
+pub fn take<T: Value>(table: &mut Table, key: &str) -> Result<Option<T>, PlanError> {
     let Some(value) = table.remove(key) else {
         return Ok(None);
     };
     let text = plain(&value);
-    let parsed = T::parse(&text).map_err(|wants| format!("{key} = {text} cannot be used: {wants}"))?;
-    Ok(Some(parsed))
+    match T::parse(&text) {
+        Ok(parsed) => Ok(Some(parsed)),
+        Err(wants) => Err(PlanError::Value {
+            key: key.to_string(),
+            text,
+            wants: wants.to_string(),
+        }),
+    }
 }
 
 /// Takes the tables of `[[key]]`; there has to be one.
-pub fn tables(table: &mut Table, key: &str) -> Result<Vec<Table>, String> {
+pub fn tables(table: &mut Table, key: &'static str) -> Result<Vec<Table>, PlanError> {
     let list = match table.remove(key) {
         Some(toml::Value::Array(list)) => list.into_iter().map(|item| item.try_into().ok()).collect(),
         None => Some(Vec::new()),
         Some(_) => None,
     };
-    let list: Vec<Table> = list.ok_or_else(|| format!("{key} should be a list of sections, [[{key}]]"))?;
+    let list: Vec<Table> = list.ok_or(PlanError::NoSections(key))?;
     match list.is_empty() {
-        true => Err(format!("nothing to run: add a [[{key}]]")),
+        true => Err(PlanError::NothingToRun(key)),
         false => Ok(list),
     }
 }
 
 /// The settings of a table as dotted assignments.
-pub fn layer(table: &Table, reserved: &[&str]) -> Result<Vec<Assignment>, String> {
+pub fn layer(table: &Table, reserved: &[&'static str]) -> Result<Vec<Assignment>, PlanError> {
     if let Some(key) = reserved.iter().find(|key| table.contains_key(**key)) {
-        let instead = match *key {
-            "seed" => "seeds and first_seed at the top of the file",
-            _ => "a [[task]]",
-        };
-        return Err(format!("{key} cannot be set here; use {instead}"));
+        return Err(PlanError::Reserved(key));
     }
     let mut assignments = Vec::new();
     flatten("", table, &mut assignments);
@@ -90,20 +94,21 @@ pub fn slug(name: &str) -> String {
 }
 
 /// Refuses names that would share a directory.
-pub fn distinct<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+pub fn distinct<'a>(what: &'static str, names: impl Iterator<Item = &'a str>) -> Result<(), PlanError> {
     let mut seen: Vec<(String, &str)> = Vec::new();
     for name in names {
         let slug = slug(name);
         if slug.is_empty() {
-            return Err(format!("{what} '{name}' needs a name with a letter or digit"));
+            let name = name.to_string();
+            return Err(PlanError::NoLetter { what, name });
         }
         if name.contains([',', '\'']) {
-            return Err(format!("{what} '{name}' cannot have a comma or quote in its name"));
+            let name = name.to_string();
+            return Err(PlanError::CommaOrQuote { what, name });
         }
         if let Some((_, other)) = seen.iter().find(|(known, _)| *known == slug) {
-            return Err(format!(
-                "{what}s '{other}' and '{name}' cannot be told apart; rename one"
-            ));
+            let names = [other, &name].map(|name| name.to_string());
+            return Err(PlanError::Alike { what, names });
         }
         seen.push((slug, name));
     }

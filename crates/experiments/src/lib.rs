@@ -14,11 +14,12 @@
 //! assert_eq!(cells.len() as u64, plan.runs());
 //! let filter = Filter::parse("seed=0", &plan)?;
 //! assert!(cells.iter().filter(|cell| filter.takes(cell)).count() < cells.len());
-//! # Ok::<(), String>(())
+//! # Ok::<(), epgt_experiments::PlanError>(())
 //! ```
 
 mod cell;
 pub mod comparison;
+mod error;
 mod files;
 mod filter;
 pub mod groups;
@@ -36,6 +37,7 @@ mod table;
 mod verdict;
 
 pub use cell::{Cell, State};
+pub use error::{ExperimentError, PlanError};
 pub use filter::Filter;
 pub use layers::file_name;
 pub use measure::Measure;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::error::PlanError;
 use crate::plan::Plan;
 
 /// Where experiments are looked for by name.
@@ -43,11 +44,9 @@ const INCLUDED: &[(&str, &str)] = included! {
 };
 
 /// Reads and checks an experiment: a path, or a name in `./experiments` or among those of the program.
-pub fn read(given: &Path, scale: f64) -> Result<Plan, String> {
+pub fn read(given: &Path, scale: f64) -> Result<Plan, PlanError> {
     if !(scale > 0.0 && scale <= 1000.0) {
-        return Err(format!(
-            "--scale {scale} cannot be used: it multiplies the steps, so use a number above 0, such as 0.1"
-        ));
+        return Err(PlanError::Scale(scale));
     }
     if given.is_file() {
         return from_file(given, scale);
@@ -61,18 +60,22 @@ pub fn read(given: &Path, scale: f64) -> Result<Plan, String> {
     match INCLUDED.iter().find(|(included, _)| *included == name) {
         Some((_, text)) => Plan::parse(name.to_string(), text.to_string(), scale),
         None => {
-            let names = names();
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            Err(epgt_settings::unknown("experiment", name, &names))
+            let (what, name, known) = ("experiment", name.to_string(), names());
+            Err(PlanError::Unknown { what, name, known })
         }
     }
 }
 
-fn from_file(path: &Path, scale: f64) -> Result<Plan, String> {
-    let shown = path.display();
-    let text = fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+fn from_file(path: &Path, scale: f64) -> Result<Plan, PlanError> {
+    let text = fs::read_to_string(path).map_err(|error| PlanError::Unreadable {
+        path: path.to_path_buf(),
+        problem: error.to_string(),
+    })?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    Plan::parse(name, text, scale).map_err(|error| format!("{shown}: {error}"))
+    Plan::parse(name, text, scale).map_err(|problem| PlanError::File {
+        path: path.to_path_buf(),
+        problem: Box::new(problem),
+    })
 }
 
 /// The names that can be given, in order.

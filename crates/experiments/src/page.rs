@@ -15,6 +15,7 @@ use epgt_report::text_table::TextTable;
 use epgt_train::artifact::{reason, write_atomically};
 
 use crate::comparison::{self, Comparison, Summary};
+use crate::error::ExperimentError;
 use crate::groups::{self, Collection, Group, Task};
 use crate::measure::Measure;
 use crate::{runs, verdict};
@@ -43,15 +44,13 @@ pub fn write(
     out: Option<&Path>,
     title: Option<&str>,
     notes: &[String],
-) -> Result<Written, String> {
-    let (found, broken) = runs::find(directories).map_err(|error| error.to_string())?;
+) -> Result<Written, ExperimentError> {
+    let (found, broken) = runs::find(directories)?;
     if found.is_empty() {
-        let more = broken
-            .first()
-            .map(|sentence| format!(": {sentence}"))
-            .unwrap_or_default();
-        let names: Vec<String> = directories.iter().map(|path| path.display().to_string()).collect();
-        return Err(format!("there is no run to report on below {}{more}", names.join(", ")));
+        return Err(ExperimentError::NoRun {
+            directories: directories.to_vec(),
+            broken: broken.into_iter().next(),
+        });
     }
     let collection = groups::collect(found, directories);
     let count = collection
@@ -82,10 +81,10 @@ pub fn write(
     }
     report.settings(&collection);
 
-    let save = |path: &Path, bytes: &[u8]| write_atomically(path, bytes).map_err(|error| error.to_string());
+    let save = |path: &Path, bytes: &[u8]| write_atomically(path, bytes);
     // The page first: where it lies, the folder beside it is the program's own.
     save(&page, report.page.finish().as_bytes())?;
-    fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {}", folder.display(), reason(&error)))?;
+    fs::create_dir_all(&folder).map_err(|error| ExperimentError::system("make", &folder, reason(&error)))?;
     for figure in &report.figures {
         save(
             &folder.join(format!("{}.svg", figure.name)),
@@ -111,13 +110,8 @@ pub fn write(
 }
 
 /// Refuses to write over a page that this program did not make, or into a folder without such a page that is not empty.
-fn refuse_foreign(page: &Path, folder: &Path) -> Result<(), String> {
-    let foreign = |path: &Path| {
-        let place = path.display();
-        Err(format!(
-            "{place} was not made by this program; choose another place with --out"
-        ))
-    };
+fn refuse_foreign(page: &Path, folder: &Path) -> Result<(), ExperimentError> {
+    let foreign = |path: &Path| Err(ExperimentError::ForeignPage(path.to_path_buf()));
     match fs::read(page) {
         Ok(bytes) if !String::from_utf8_lossy(&bytes).contains(GENERATOR) => foreign(page),
         Ok(_) => Ok(()),

@@ -34,6 +34,7 @@ use epgt_train::{Assignment, BestBy, Config};
 use toml::Table;
 
 use crate::cell::Cell;
+use crate::error::PlanError;
 use crate::layers::{distinct, file_name, layer, overlay, slug, tables, take};
 use crate::measure::Measure;
 
@@ -78,7 +79,7 @@ pub struct Plan {
     /// By task, then method: what its runs do, but for the seed.
     configs: Vec<Config>,
     /// By task, then method: why its runs cannot be made with this scale, where they cannot.
-    refused: Vec<Option<String>>,
+    refused: Vec<Option<PlanError>>,
 }
 
 /// One of the compared methods.
@@ -91,11 +92,12 @@ pub struct Method {
 
 impl Plan {
     /// Checks the text of an experiment file, all of whose runs get `scale` times their steps.
-    pub fn parse(name: String, text: String, scale: f64) -> Result<Self, String> {
+    pub fn parse(name: String, text: String, scale: f64) -> Result<Self, PlanError> {
         let mut table: Table = text.parse().map_err(|error: toml::de::Error| {
             let before = error.span().map_or("", |span| text.get(..span.start).unwrap_or(""));
             let line = before.matches('\n').count() + 1;
-            format!("line {line} is not valid TOML: {}", error.message())
+            let message = error.message().to_string();
+            PlanError::Toml { line, message }
         })?;
         let description = take(&mut table, "description")?.unwrap_or_default();
         let seeds = take(&mut table, "seeds")?.unwrap_or(1);
@@ -108,20 +110,26 @@ impl Plan {
         let common = match table.remove("settings") {
             Some(toml::Value::Table(settings)) => layer(&settings, &["task", "seed"])?,
             None => Vec::new(),
-            Some(_) => return Err("settings should be a section, [settings]".to_string()),
+            Some(_) => return Err(PlanError::SettingsNoSection),
         };
-        Config::lay(&common).map_err(|error| format!("[settings]: {error}"))?;
+        Config::lay(&common).map_err(|error| PlanError::Settings(Box::new(PlanError::Config(error.to_string()))))?;
         let mut tasks = Vec::new();
         for mut entry in tables(&mut table, "task")? {
-            let task: String = take(&mut entry, "task")?.ok_or("a [[task]] needs its id, task = \"CartPole-v1\"")?;
-            let own = layer(&entry, &["seed"]).map_err(|error| format!("task '{task}': {error}"))?;
+            let task: String = take(&mut entry, "task")?.ok_or(PlanError::TaskWithoutId)?;
+            let own = layer(&entry, &["seed"]).map_err(|problem| PlanError::Task {
+                task: task.clone(),
+                problem: Box::new(problem),
+            })?;
             tasks.push((task, own));
         }
         let mut methods = Vec::new();
         for mut entry in tables(&mut table, "method")? {
-            let name: String = take(&mut entry, "name")?.ok_or("a [[method]] needs a name, name = \"fixed\"")?;
+            let name: String = take(&mut entry, "name")?.ok_or(PlanError::MethodWithoutName)?;
             let group = take(&mut entry, "group")?;
-            let own = layer(&entry, &["task", "seed"]).map_err(|error| format!("method '{name}': {error}"))?;
+            let own = layer(&entry, &["task", "seed"]).map_err(|problem| PlanError::Method {
+                method: name.clone(),
+                problem: Box::new(problem),
+            })?;
             methods.push((Method { name, group }, own));
         }
         if let Some(key) = table.keys().next() {
@@ -138,13 +146,14 @@ impl Plan {
                 "task",
                 "method",
             ];
-            return Err(epgt_settings::unknown("key", key, &known));
+            return Err(PlanError::unknown("key", key, &known));
         }
         if seeds == 0 {
-            return Err("seeds = 0 leaves nothing to run; use 1 or more".to_string());
+            return Err(PlanError::NoSeeds);
         }
         if first_seed.checked_add(seeds).is_none() {
-            return Err(format!("first_seed = {first_seed} leaves no room for {seeds} seeds"));
+            let first = first_seed;
+            return Err(PlanError::NoRoomForSeeds { first, seeds });
         }
         distinct("task", tasks.iter().map(|(task, _)| task.as_str()))?;
         distinct("method", methods.iter().map(|(method, _)| method.name.as_str()))?;
@@ -153,7 +162,7 @@ impl Plan {
             .filter_map(|(method, _)| method.group.as_deref())
             .collect();
         if let Some(reference) = reference.as_deref().filter(|reference| !groups.contains(reference)) {
-            return Err(epgt_settings::unknown("group", reference, &groups));
+            return Err(PlanError::unknown("group", reference, &groups));
         }
 
         let (mut configs, mut refused) = (Vec::new(), Vec::new());
@@ -163,8 +172,13 @@ impl Plan {
                 overlay(&mut assignments, &[Assignment::new("task", task)]);
                 overlay(&mut assignments, of_task);
                 overlay(&mut assignments, of_method);
-                let told = |error: String| format!("method '{}' on {task}: {error}", method.name);
+                let told = |problem: PlanError| PlanError::Run {
+                    method: method.name.clone(),
+                    task: task.clone(),
+                    problem: Box::new(problem),
+                };
                 let whole = Config::build(&assignments)
+                    .map_err(|error| PlanError::Config(error.to_string()))
                     .and_then(|config| scorable(score, config))
                     .map_err(told)?;
                 // A budget that is too small when it is scaled matters to whoever makes that run, and to nobody else.
@@ -248,7 +262,7 @@ impl Plan {
 
 /// A configuration with `scale` times the steps, and the same share of them between two rows, evaluations,
 /// checkpoints and exchanges.
-fn scaled(config: &Config, mut assignments: Vec<Assignment>, scale: f64) -> Result<Config, String> {
+fn scaled(config: &Config, mut assignments: Vec<Assignment>, scale: f64) -> Result<Config, PlanError> {
     if scale == 1.0 {
         return Ok(config.clone());
     }
@@ -268,24 +282,33 @@ fn scaled(config: &Config, mut assignments: Vec<Assignment>, scale: f64) -> Resu
     if config.scheduler.population().is_some() {
         assignments.push(Assignment::new("population.ready", times(config.population.ready)));
     }
-    Config::build(&assignments).map_err(|error| format!("with --scale {scale}, {error}"))
+    Config::build(&assignments).map_err(|error| PlanError::Scaled {
+        scale,
+        problem: Box::new(PlanError::Config(error.to_string())),
+    })
 }
 
 /// Refuses runs that would end without the score they are compared by.
-fn scorable(score: Measure, config: Config) -> Result<Config, String> {
+fn scorable(score: Measure, config: Config) -> Result<Config, PlanError> {
     let run = &config.run;
-    let missing = match score {
+    let needs = match score {
         Measure::Evaluation if run.eval_interval == Some(0) => "eval_interval above 0",
         Measure::Checkpoint if run.final_episodes == 0 => "final_episodes above 0",
         Measure::Checkpoint if run.best_by == BestBy::Evaluation && run.eval_interval == Some(0) => {
             "best_by = \"training\", or eval_interval above 0"
         }
-        Measure::Human if config.task()?.human_normalised(0.0).is_none() => {
+        Measure::Human
+            if config
+                .task()
+                .map_err(|error| PlanError::Config(error.to_string()))?
+                .human_normalised(0.0)
+                .is_none() =>
+        {
             "a task with a human's score, such as PongNoFrameskip-v4"
         }
         _ => return Ok(config),
     };
-    Err(format!("score = \"{}\" needs {missing}", score.name()))
+    Err(PlanError::NoScore { measure: score, needs })
 }
 
 #[cfg(test)]
@@ -295,7 +318,7 @@ mod tests {
     const HEAD: &str =
         "seeds = 2\n[settings]\nsteps = 2000\ntune.gamma = \"0.9:0.99\"\n[[task]]\ntask = \"CartPole-v1\"\n";
 
-    fn plan(methods: &str) -> Result<Plan, String> {
+    fn plan(methods: &str) -> Result<Plan, PlanError> {
         Plan::parse("test".to_string(), format!("{HEAD}{methods}"), 1.0)
     }
 
@@ -318,7 +341,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_run_is_refused_in_one_sentence() {
-        let refused = |methods: &str| plan(methods).err().unwrap();
+        let refused = |methods: &str| plan(methods).err().unwrap().to_string();
         assert_eq!(refused(""), "nothing to run: add a [[method]]");
         assert_eq!(
             refused("[[method]]\nname = \"a\"\nhyper.holdd = 3\n"),
@@ -351,7 +374,7 @@ mod tests {
         let methods = "[[method]]\nname = \"a\"\n[[method]]\nname = \"b\"\nsteps = 2_000_000\n";
         let plan = Plan::parse("test".to_string(), format!("{HEAD}{methods}"), 1e-3).unwrap();
         let cells = plan.cells(Path::new("out"));
-        let refused = cells[0].refused.as_ref().unwrap();
+        let refused = cells[0].refused.as_ref().unwrap().to_string();
         assert!(
             refused.contains("method 'a' on CartPole-v1: with --scale 0.001, steps = 2 is less than one rollout"),
             "{refused}"
@@ -366,7 +389,7 @@ mod tests {
             Plan::parse("test".to_string(), text, 1.0).err()
         };
         let needs = |score: &str, method: &str, words: &str| {
-            let refused = with(score, method).unwrap();
+            let refused = with(score, method).unwrap().to_string();
             assert!(refused.ends_with(words), "{refused}");
         };
         needs("best_evaluation", "eval_interval = 0", "needs eval_interval above 0");

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use epgt_settings::{one_line, shortened};
 
 use crate::cell::{Cell, State};
+use crate::error::ExperimentError;
 use crate::filter::Filter;
 use crate::plan::Plan;
 use crate::rows::Row;
@@ -29,8 +30,8 @@ pub fn write(
     filter: &Filter,
     columns: Option<usize>,
     left_out: &mut dyn FnMut(&str),
-) -> Result<String, String> {
-    fs::create_dir_all(out).map_err(|error| format!("cannot use {}: {error}", out.display()))?;
+) -> Result<String, ExperimentError> {
+    fs::create_dir_all(out).map_err(|error| ExperimentError::system("use", out, error))?;
     // Whoever writes last has looked last. Where there are no locks, two reports at once are the user's own business.
     let _turn = File::open(out).and_then(|directory| directory.lock().map(|()| directory));
     let found = merged(plan, out, others)?;
@@ -40,7 +41,7 @@ pub fn write(
             // A run whose tables cannot be read is left out and named, like one that failed.
             State::Finished(result) => match Row::of(plan, cell, result) {
                 Ok(row) => rows.push(row),
-                Err(sentence) => damaged.push(shortened(&sentence, LONGEST_SENTENCE)),
+                Err(error) => damaged.push(shortened(&error.to_string(), LONGEST_SENTENCE)),
             },
             State::Failed(sentence) => failures.push(shortened(
                 &format!("{}: {}", cell.directory.display(), one_line(sentence)),
@@ -77,7 +78,7 @@ pub fn write(
 }
 
 /// Writes `report.html` on the cells that have begun.
-fn write_page(plan: &Plan, out: &Path, found: &[(Cell, State)]) -> Result<PathBuf, String> {
+fn write_page(plan: &Plan, out: &Path, found: &[(Cell, State)]) -> Result<PathBuf, ExperimentError> {
     let begun = found
         .iter()
         .filter(|(_, state)| matches!(state, State::Finished(_) | State::Begun));
@@ -91,7 +92,7 @@ fn write_page(plan: &Plan, out: &Path, found: &[(Cell, State)]) -> Result<PathBu
 }
 
 /// Each cell where it has come furthest among the directories.
-pub fn merged(plan: &Plan, out: &Path, others: &[PathBuf]) -> Result<Vec<(Cell, State)>, String> {
+pub fn merged(plan: &Plan, out: &Path, others: &[PathBuf]) -> Result<Vec<(Cell, State)>, ExperimentError> {
     let mut found = Vec::new();
     for cell in plan.cells(out) {
         let mut best = (cell.state()?, None);
@@ -101,11 +102,8 @@ pub fn merged(plan: &Plan, out: &Path, others: &[PathBuf]) -> Result<Vec<(Cell, 
             if let (State::Finished(a), State::Finished(b)) = (&best.0, &state)
                 && a.policy_sha256 != b.policy_sha256
             {
-                return Err(format!(
-                    "{} and {} hold the same run with different ends; leave one of them out",
-                    best.1.as_ref().unwrap_or(&cell).directory.display(),
-                    there.directory.display()
-                ));
+                let one = best.1.as_ref().unwrap_or(&cell).directory.clone();
+                return Err(ExperimentError::DifferentEnds([one, there.directory]));
             }
             if progress(&state) > progress(&best.0) {
                 best = (state, Some(there));

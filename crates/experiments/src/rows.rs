@@ -6,6 +6,7 @@
 
 use epgt_report::curve::Curve;
 use epgt_train::RunResult;
+use epgt_train::artifact::ArtifactError;
 use epgt_train::record::{STEPS, read_metrics};
 
 use crate::cell::Cell;
@@ -25,9 +26,9 @@ pub struct Row {
 
 impl Row {
     /// The finished run of a cell with what its metrics say.
-    pub fn of(plan: &Plan, cell: &Cell, result: &RunResult) -> Result<Self, String> {
-        let metrics = read_metrics(&cell.directory).map_err(|error| error.to_string())?;
-        let column = |name: &str| metrics.numbers(name).map_err(|error| error.to_string());
+    pub fn of(plan: &Plan, cell: &Cell, result: &RunResult) -> Result<Self, ArtifactError> {
+        let metrics = read_metrics(&cell.directory)?;
+        let column = |name: &str| metrics.numbers(name);
         let (steps, returns) = (column(STEPS)?, column("rollout/ep_rew_mean")?);
         Ok(Self {
             task: cell.task,

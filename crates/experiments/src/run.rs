@@ -7,10 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use epgt_settings::shortened;
-use epgt_train::{ResumeWith, RunEnd, RunError, RunResult, Training};
+use epgt_train::{ResumeWith, RunEnd, RunResult, Training};
 
 use crate::cell::{Cell, State};
+use crate::error::ExperimentError;
 use crate::parallel::{self, lock};
 use crate::plan::Plan;
 use crate::rows::Row;
@@ -35,15 +35,14 @@ impl Observer for () {}
 
 /// How far each of some cells has come; a cell that cannot be read is an error. All directories are looked at before any run starts,
 /// so that a refusal costs nothing.
-pub fn states(cells: &[&Cell]) -> Result<Vec<State>, String> {
+pub fn states(cells: &[&Cell]) -> Result<Vec<State>, ExperimentError> {
     cells
         .iter()
         .map(|cell| match cell.state()? {
-            State::Damaged(sentence) => Err(format!(
-                "{}; choose another --out, or remove {}",
-                shortened(&sentence, 400),
-                cell.directory.display()
-            )),
+            State::Damaged(problem) => Err(ExperimentError::Damaged {
+                directory: cell.directory.clone(),
+                problem,
+            }),
             state => Ok(state),
         })
         .collect()
@@ -87,7 +86,7 @@ impl End {
 /// let cells: Vec<_> = cells.iter().collect();
 /// let ends = make_runs(&plan, &cells, &states(&cells)?, Some(1), &Default::default(), &mut ());
 /// assert!(matches!(&ends[0], End::Finished(result) if result.steps == 1000));
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn make_runs(
     plan: &Plan,
@@ -163,7 +162,7 @@ fn make_run(cell: &Cell, stop: &AtomicBool, observe: &mut dyn FnMut(f64, Option<
     match end {
         Ok(RunEnd::Finished(result)) => End::Finished(result),
         Ok(RunEnd::Interrupted { .. }) => End::Stopped,
-        Err(RunError(sentence)) => End::Failed(sentence),
+        Err(error) => End::Failed(error.to_string()),
     }
 }
 
@@ -183,7 +182,7 @@ fn take(cell: &Cell) -> Result<Training, Box<End>> {
             Ok(run) => return Ok(run),
             // Another process is at it, or was between the look and the lock.
             Err(error) if error.is_taken() || begun != cell.has_begun() => std::thread::sleep(BETWEEN_LOOKS),
-            Err(RunError(sentence)) => return Err(Box::new(End::Failed(sentence))),
+            Err(error) => return Err(Box::new(End::Failed(error.to_string()))),
         }
     }
     Err(Box::new(End::Elsewhere))

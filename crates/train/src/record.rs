@@ -111,6 +111,18 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
+/// A text that should be a configuration and is not even TOML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotToml;
+
+impl fmt::Display for NotToml {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("it is not valid TOML")
+    }
+}
+
+impl std::error::Error for NotToml {}
+
 impl From<ArtifactError> for RecordError {
     fn from(error: ArtifactError) -> Self {
         Self::Table(error)
@@ -132,7 +144,7 @@ impl Record {
             },
             None => unreadable(CONFIG, &reason(&error)),
         })?;
-        let mut settings = settings(&config_text).map_err(|problem| unreadable(CONFIG, &problem))?;
+        let mut settings = settings(&config_text).map_err(|problem| unreadable(CONFIG, &problem.to_string()))?;
         let mut take = |key: &str| {
             settings
                 .remove(key)
@@ -287,8 +299,8 @@ pub fn natural(name: &str) -> Vec<(u64, char)> {
 /// Left out is what results do not depend on: when a checkpoint is written, and which processor the networks are on (a matter of
 /// the machine, and of the last digits). How often metrics are written decides which policy is the best where training's own
 /// score does, and nothing else. What a file does not know came after it, with a default that changes nothing.
-pub fn settings(config_text: &str) -> Result<BTreeMap<String, String>, String> {
-    let table: toml::Table = config_text.parse().map_err(|_| "it is not valid TOML".to_string())?;
+pub fn settings(config_text: &str) -> Result<BTreeMap<String, String>, NotToml> {
+    let table: toml::Table = config_text.parse().map_err(|_| NotToml)?;
     let mut settings = BTreeMap::new();
     flatten("", &table, &mut settings);
     let algo = settings.get("algo").map(|algo| Assignment::new("algo", algo));

@@ -18,7 +18,7 @@ pub fn run(args: &PlaceArgs) -> Result<Done, String> {
     let mut text = String::new();
     let mut refused: Vec<String> = Vec::new();
     for cell in plan.cells(&out) {
-        if let Some(sentence) = cell.refused {
+        if let Some(sentence) = cell.refused.map(output::told) {
             if refused.last() != Some(&sentence) {
                 refused.push(sentence);
             }

@@ -100,7 +100,7 @@ fn cost(plan: &Plan, out: &Path) -> Result<String, String> {
     let mut open = Vec::new();
     for cell in &cells {
         let row = cell.task * methods + cell.method;
-        match cell.state()? {
+        match cell.state().map_err(output::told)? {
             State::Finished(result) => {
                 spent[row].0 += 1;
                 spent[row].1 += result.cpu_seconds;

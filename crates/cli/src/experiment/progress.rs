@@ -10,7 +10,7 @@ use epgt_report::statistics::mean;
 use epgt_report::text_table::TextTable;
 
 use crate::display::{duration, terminal_size};
-use crate::{output, parallel};
+use crate::output;
 
 /// Between two looks of the live table.
 const LIVE_EVERY: Duration = Duration::from_millis(200);
@@ -239,7 +239,6 @@ impl Observer for Progress<'_> {
     /// Says once what is about to happen.
     fn begins(&mut self, jobs: usize) {
         self.jobs = jobs;
-        parallel::share_cores(jobs);
         let before = self.runs.iter().filter(|run| run.before).count();
         let to_make = self.runs.len() - before;
         if self.mode != Mode::Quiet && to_make > 0 {

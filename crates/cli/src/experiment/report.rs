@@ -14,7 +14,7 @@ pub fn run(args: &ReportArgs) -> Result<Done, String> {
     if let Some(missing) = args.merge.iter().find(|directory| !directory.is_dir()) {
         return Err(format!("--merge {}: there is no such directory", missing.display()));
     }
-    let found = report::merged(&plan, &out, &args.merge)?;
+    let found = report::merged(&plan, &out, &args.merge).map_err(output::told)?;
     if found.iter().all(|(_, state)| matches!(state, State::New)) {
         return Err(format!(
             "there are no runs of {} in {}; make them with: epgt experiment run {}",
@@ -32,4 +32,5 @@ pub fn write(plan: &Plan, out: &Path, others: &[PathBuf], filter: &Filter) -> Re
     report::write(plan, out, others, filter, output::columns(), &mut |sentence| {
         output::note(&format!("left out: {sentence}"));
     })
+    .map_err(output::told)
 }

@@ -1,11 +1,12 @@
 //! `epgt experiment run`: makes the runs that are missing, several at a time, and compares all.
 
 use epgt_experiments::report::refuse_foreign;
-use epgt_experiments::{Cell, End, Filter, make_runs, states};
+use epgt_experiments::{Cell, End, Filter, State, make_runs, states};
 
 use super::progress::Progress;
 use super::{cells, open, report};
 use crate::args::RunArgs;
+use crate::output::told;
 use crate::{Done, output, parallel};
 
 /// Makes the runs that are missing and prints the comparison.
@@ -15,16 +16,18 @@ pub fn run(args: &RunArgs) -> Result<Done, String> {
     }
     let (plan, out) = open(&args.place)?;
     let filter = match &args.only {
-        Some(text) => Filter::parse(text, &plan)?,
+        Some(text) => Filter::parse(text, &plan).map_err(told)?,
         None => Filter::default(),
     };
-    refuse_foreign(&out)?;
+    refuse_foreign(&out).map_err(told)?;
     let all = plan.cells(&out);
     let meant: Vec<&Cell> = all.iter().filter(|cell| filter.takes(cell)).collect();
-    if let Some(sentence) = meant.iter().find_map(|cell| cell.refused.clone()) {
-        return Err(sentence);
+    if let Some(problem) = meant.iter().find_map(|cell| cell.refused.as_ref()) {
+        return Err(told(problem));
     }
-    let states = states(&meant)?;
+    let states = states(&meant).map_err(told)?;
+    let open = states.iter().filter(|state| !matches!(state, State::Finished(_)));
+    parallel::share_cores(parallel::threads(args.jobs, open.count()));
     let stop = parallel::stop_on_ctrl_c()?;
     let mut progress = Progress::new(args.quiet, &plan);
     let ends = make_runs(&plan, &meant, &states, args.jobs, &stop, &mut progress);

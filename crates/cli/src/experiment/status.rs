@@ -29,7 +29,7 @@ pub fn run(args: &PlaceArgs) -> Result<Done, String> {
     let mut done = 0;
     for cell in plan.cells(&out) {
         let row = &mut rows[cell.task * plan.methods.len() + cell.method];
-        match cell.state()? {
+        match cell.state().map_err(output::told)? {
             State::Finished(_) => {
                 row.done += 1;
                 done += 1;

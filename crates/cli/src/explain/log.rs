@@ -44,8 +44,8 @@ impl RunLog {
         let (space, _) = config.hyper_space()?;
         let options = groups(&config, &space).iter().sum();
         config.hyper.action_values = config.scheduler.of_agent().action_values(config.hyper.action_values);
-        let decisions = read_decisions(directory, &space, options).map_err(|error| error.to_string())?;
-        let metrics = read_metrics(directory).map_err(|error| error.to_string())?;
+        let decisions = read_decisions(directory, &space, options).map_err(output::told)?;
+        let metrics = read_metrics(directory).map_err(output::told)?;
         let last = |column: &str| -> Result<Option<f64>, String> {
             let numbers = metrics.numbers(column).map_err(|error| error.to_string())?;
             Ok(numbers.last().copied().filter(|x| x.is_finite()))

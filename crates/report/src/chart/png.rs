@@ -1,5 +1,7 @@
 //! Drawings as PNG: the light face on white, twice as fine as the SVG's pixels.
 
+use std::fmt;
+
 use tiny_skia::{
     Color, FillRule, LineCap, LineJoin, Paint as Brush, Path, PathBuilder, Pixmap, Stroke, StrokeDash, Transform,
 };
@@ -11,6 +13,31 @@ use super::svg::{SERIES, TONES};
 /// Pixels of the file per pixel of the drawing.
 const FINE: f32 = 2.0;
 
+/// Why a drawing has no file.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PngError {
+    /// It has too many pixels.
+    TooLarge {
+        /// Pixels of the file from left to right.
+        width: u32,
+        /// From top to bottom.
+        height: u32,
+    },
+    /// The encoder refuses it, with this sentence.
+    Encoding(String),
+}
+
+impl fmt::Display for PngError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge { width, height } => write!(f, "a picture of {width} x {height} pixels is too large"),
+            Self::Encoding(sentence) => write!(f, "cannot make a PNG: {sentence}"),
+        }
+    }
+}
+
+impl std::error::Error for PngError {}
+
 /// The file of a drawing.
 ///
 /// ```
@@ -18,20 +45,19 @@ const FINE: f32 = 2.0;
 /// let drawing = Drawing { width: 30.0, height: 20.0, ..Drawing::default() };
 /// let file = png::encode(&drawing)?;
 /// assert_eq!(&file[1..4], b"PNG");
-/// # Ok::<(), String>(())
+/// # Ok::<(), png::PngError>(())
 /// ```
-pub fn encode(drawing: &Drawing) -> Result<Vec<u8>, String> {
+pub fn encode(drawing: &Drawing) -> Result<Vec<u8>, PngError> {
     let size = |length: f64| (length as f32 * FINE).ceil().max(1.0) as u32;
     let (width, height) = (size(drawing.width), size(drawing.height));
-    let mut canvas =
-        Pixmap::new(width, height).ok_or_else(|| format!("a picture of {width} x {height} pixels is too large"))?;
+    let mut canvas = Pixmap::new(width, height).ok_or(PngError::TooLarge { width, height })?;
     canvas.fill(Color::WHITE);
     for mark in &drawing.marks {
         paint(&mut canvas, mark);
     }
     canvas
         .encode_png()
-        .map_err(|error| format!("cannot make a PNG: {error}"))
+        .map_err(|error| PngError::Encoding(error.to_string()))
 }
 
 fn paint(canvas: &mut Pixmap, mark: &Mark) {
