@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use epgt_report::statistics;
 use epgt_settings::{Settings, Value, quoted};
 use epgt_train::{
-    Assignment, Config, Device, ResumeWith, RunEnd, RunError, RunResult, SeedRun, Training, begin_seeds, best_policy,
-    policy_file, refuse_taken, seed_runs,
+    Assignment, Config, Device, Progress, ResumeWith, RunEnd, RunError, RunResult, SeedRun, Training, begin_seeds,
+    best_policy, policy_file, refuse_taken, seed_runs,
 };
 
 use crate::Done;
@@ -312,7 +312,7 @@ fn train_all(args: &TrainArgs, batch: &Batch) -> Result<Done, String> {
     let ends: Vec<Mutex<Option<Result<RunEnd, RunError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     parallel::in_turn(threads, jobs.len(), &stop, |i| {
         if let Some(mut run) = lock(&runs[i]).take() {
-            let end = run.train(&stop, &mut |progress| lock(&display).update(i, progress));
+            let end = run.train(&stop, &mut |progress: &Progress| lock(&display).update(i, progress));
             *lock(&ends[i]) = Some(end);
         }
     });

@@ -13,10 +13,10 @@ use epgt_settings::choice;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::{self, write_atomically};
-use crate::directory::{of_another_version, unusable};
+use crate::directory::{earlier_result, of_another_version, unusable};
 use crate::outcome::RunError;
 use crate::policy_file::{self, EncodedPolicy};
-use crate::run::{BEST_POLICY, CHECKPOINT, earlier_result};
+use crate::run::{BEST_POLICY, CHECKPOINT};
 use crate::settings::RunSettings;
 use crate::trainer::Counters;
 use crate::{EvalPlan, Evaluation, evaluate};
@@ -134,7 +134,7 @@ pub(crate) struct Head<'a> {
 /// # let place = tempfile::tempdir().unwrap();
 /// # let directory = place.path().join("run");
 /// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
-/// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut |_| {}).unwrap();
+/// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut ()).unwrap();
 /// assert_eq!(best_policy(&directory).unwrap(), Some(directory.join("best.safetensors")));
 /// std::fs::remove_file(directory.join("best.safetensors")).unwrap();
 /// assert!(best_policy(&directory).unwrap_err().to_string().contains("best.safetensors is missing"));

@@ -29,7 +29,7 @@ pub struct Remembered {
 /// # let directory = place.path().join("run");
 /// let settings = [("task", "CartPole-v1"), ("steps", "4000"), ("scheduler", "epgt")];
 /// let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))?;
-/// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut |_| {}).unwrap();
+/// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut ()).unwrap();
 /// let memory = remembered(&directory).unwrap().unwrap();
 /// assert_eq!(memory.keys.len(), memory.key_dim * memory.values.len());
 /// # Ok::<(), String>(())

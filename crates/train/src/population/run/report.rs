@@ -7,7 +7,9 @@ use super::PopulationRun;
 use crate::Config;
 use crate::outcome::{PopulationResult, Progress, RunResult};
 use crate::population::exchange::ranked;
-use crate::population::member::{Clock, Gauge, Member};
+use crate::population::logs::leader;
+use crate::population::member::{Gauge, Member};
+use crate::run_loop::Clock;
 use crate::usage;
 
 /// All that is told while the members train. It does not hold them: they are with the threads that train them then, and show
@@ -58,19 +60,16 @@ impl Reporter<'_> {
 impl PopulationRun {
     /// The member with the best score.
     pub(super) fn leader(&self) -> usize {
-        let scores: Vec<Option<f64>> = self.members.iter().map(Member::score).collect();
-        ranked(&scores)[0]
+        leader(&self.members)
     }
 
     /// How it goes while nobody trains, with what is to be told once.
     pub(super) fn progress(&mut self) -> Progress {
         let mut notes = std::mem::take(&mut self.notes);
-        let cut = self
-            .members
-            .iter()
-            .enumerate()
-            .filter_map(|(i, member)| Some((i, member.cut.as_ref()?)));
-        notes.extend(cut.map(|(i, sentence)| format!("member {i}: {sentence} (eval_max_steps).")));
+        for (i, member) in self.members.iter_mut().enumerate() {
+            let own = member.notes.drain(..).chain(member.run.notes.drain(..));
+            notes.extend(own.map(|sentence| format!("member {i}: {sentence}")));
+        }
         let (members, reporter) = self.members_and_reporter();
         let gauges: Vec<Gauge> = members.iter().map(Gauge::of).collect();
         Progress {
@@ -96,9 +95,9 @@ impl PopulationRun {
     pub(super) fn result(&self, policy_sha256: String, best_checkpoint: Option<f64>) -> RunResult {
         let (run, leader) = (&self.config.run, self.leader());
         let best = &self.members[leader];
-        let counters = &best.trainer.counters;
+        let counters = &best.run.trainer.counters;
         let wall_seconds = self.clock.seconds();
-        let steps_all_members: u64 = self.members.iter().map(|member| member.record.trained).sum();
+        let steps_all_members: u64 = self.members.iter().map(|member| member.trained).sum();
         let names = self.space.axes().iter().map(|axis| axis.name.clone());
         RunResult {
             task: run.task.clone(),
@@ -111,24 +110,20 @@ impl PopulationRun {
             return_last_100: best.score(),
             best_evaluation: self.evaluation,
             best_checkpoint,
-            human_normalised: best.trainer.human_normalised(best.score()),
+            human_normalised: best.run.trainer.human_normalised(best.score()),
             steps_per_second: steps_all_members as f64 / wall_seconds.max(1e-9),
             wall_seconds,
-            cpu_seconds: self.members.iter().map(|member| member.record.cpu_seconds).sum(),
+            cpu_seconds: self.members.iter().map(|member| member.cpu_seconds).sum(),
             peak_memory_mb: usage::peak_memory_mb(),
             policy_sha256,
-            best_policy_sha256: self.kept.as_ref().map(|policy| policy.digest.clone()),
+            best_policy_sha256: self.directory.best_digest(),
             hyper_seconds: None,
             population: Some(Box::new(PopulationResult {
                 members: self.members.len(),
                 steps_all_members,
                 best_member: leader,
-                best_values: names.zip(best.trainer.hyper.values().iter().copied()).collect(),
-                diverged_members: self
-                    .members
-                    .iter()
-                    .filter(|member| member.record.diverged.is_some())
-                    .count(),
+                best_values: names.zip(best.run.trainer.hyper.values().iter().copied()).collect(),
+                diverged_members: self.members.iter().filter(|member| member.diverged.is_some()).count(),
             })),
         }
     }
