@@ -81,7 +81,7 @@ pub(crate) fn play_best(
     directory: &Path,
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Option<Evaluation>, RunError> {
-    let mut policy = policy_file::read(&directory.join(BEST_POLICY))?;
+    let mut policy = policy_file::read(&directory.join(BEST_POLICY)).map_err(RunError::File)?;
     let plan = EvalPlan {
         episodes: run.final_episodes,
         seed: Pcg64::for_purpose(run.seed, "final evaluation", 0).next_u64() >> 1,
@@ -89,8 +89,7 @@ pub(crate) fn play_best(
         max_steps: run.eval_max_steps,
     };
     let task = policy.task.clone();
-    evaluate(&mut policy.networks, &policy.normalizer, &task, &plan, watch)
-        .map_err(|error| RunError(format!("the best policy could not be played: {error}")))
+    evaluate(&mut policy.networks, &policy.normalizer, &task, &plan, watch).map_err(RunError::BestPolicy)
 }
 
 /// Brings the best policy's file back to what it was at a checkpoint. A sentence is returned where the file had been lost or
@@ -143,7 +142,7 @@ pub(crate) struct Head<'a> {
 pub fn best_policy(directory: &Path) -> Result<Option<PathBuf>, RunError> {
     let path = directory.join(BEST_POLICY);
     let hint = "`epgt train --resume` with its directory restores it from the checkpoint, and --last plays the last policy instead";
-    let refusal = |problem: &str| RunError(format!("{} {problem}; {hint}", path.display()));
+    let refusal = |problem: &str| RunError::File(format!("{} {problem}; {hint}", path.display()));
     let found = fs::read(&path).ok();
     let expected = match earlier_result(directory) {
         Some(result) => result.best_policy_sha256,

@@ -40,11 +40,11 @@ pub fn refuse_taken(directory: &Path, force: bool) -> Result<(), RunError> {
     match Marker::read(directory)? {
         Some(Marker {
             holds: Holds::Seeds, ..
-        }) => Err(RunError(format!(
+        }) => Err(RunError::Directory(format!(
             "{place} holds the runs of several seeds; resume them with --resume, or choose another --out"
         ))),
         Some(_) if force => Ok(()),
-        Some(_) => Err(RunError(format!(
+        Some(_) => Err(RunError::Directory(format!(
             "{place} already holds a run; resume it with --resume, choose another --out, or replace it with --force"
         ))),
         None => refuse_foreign(directory),
@@ -55,7 +55,7 @@ pub fn refuse_taken(directory: &Path, force: bool) -> Result<(), RunError> {
 pub(crate) fn refuse_foreign(directory: &Path) -> Result<(), RunError> {
     match somebodys_file(directory)? {
         None => Ok(()),
-        Some(name) => Err(RunError(format!(
+        Some(name) => Err(RunError::Directory(format!(
             "{} holds files that this program did not make ({name}); choose another --out, an empty directory or a new one",
             directory.display()
         ))),
@@ -233,7 +233,7 @@ impl RunDirectory {
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         artifact::write_atomically(self.path.join(LAST_POLICY), &policy.bytes)?;
-        let payload = postcard::to_stdvec(checkpoint).map_err(|error| RunError(error.to_string()))?;
+        let payload = postcard::to_stdvec(checkpoint).map_err(|error| RunError::File(error.to_string()))?;
         artifact::write_atomically(self.path.join(CHECKPOINT), &artifact::seal(payload))?;
         observer.checkpoint(&WrittenCheckpoint {
             directory: &self.path,
@@ -263,7 +263,7 @@ impl RunDirectory {
             }
         }
         let result = result(final_score);
-        let text = serde_json::to_string_pretty(&result).map_err(|error| RunError(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&result).map_err(|error| RunError::File(error.to_string()))?;
         artifact::write_atomically(self.path.join(RESULT), text.as_bytes())?;
         Ok(Some(result))
     }
@@ -289,7 +289,7 @@ pub(crate) fn open(directory: &Path, with: ResumeWith) -> Result<Opened, RunErro
     let (mut config, mut config_text) = read_config(directory)?;
     let lock = lock(directory)?;
     let Some(marker) = Marker::read(directory)? else {
-        return Err(RunError(format!(
+        return Err(RunError::Directory(format!(
             "{} has no {MARKER}, so it was made by an earlier version of this program or by another; use that one to go on",
             directory.display()
         )));
@@ -324,7 +324,7 @@ impl Opened {
 
     /// Why the checkpoint does not belong to this run.
     pub fn misfit(&self, problem: &str) -> RunError {
-        RunError(format!("{}: {problem}", self.directory.join(CHECKPOINT).display()))
+        RunError::File(format!("{}: {problem}", self.directory.join(CHECKPOINT).display()))
     }
 
     /// Refuses a checkpoint of another configuration; only the run's steps may differ, as they do where it is made
@@ -332,7 +332,7 @@ impl Opened {
     pub fn check_fits(&self, config_of_checkpoint: &str) -> Result<(), RunError> {
         match without_steps(config_of_checkpoint) == without_steps(&self.config_text) {
             true => Ok(()),
-            false => Err(RunError(format!(
+            false => Err(RunError::Config(format!(
                 "{} has changed since the checkpoint was written; restore it, or start a new run with it by --config",
                 self.directory.join(CONFIG).display()
             ))),
@@ -343,7 +343,7 @@ impl Opened {
     pub fn check_steps(&self, done: u64) -> Result<(), RunError> {
         match self.config.run.steps < done {
             false => Ok(()),
-            true => Err(RunError(format!(
+            true => Err(RunError::Config(format!(
                 "steps = {} cannot be used: {done} steps are done already; say more than that to go on",
                 self.config.run.steps
             ))),
@@ -435,14 +435,14 @@ pub fn claim(directory: &Path, config: &Config) -> Result<(), RunError> {
 /// The configuration in a run directory, and its text.
 pub(crate) fn read_config(directory: &Path) -> Result<(Config, String), RunError> {
     let text = config_text(directory)?.ok_or_else(|| {
-        RunError(format!(
+        RunError::Directory(format!(
             "{} is not a run directory: it has no {CONFIG}",
             directory.display()
         ))
     })?;
     let config = Config::read_toml(&text)
         .and_then(|assignments| Config::build(&assignments))
-        .map_err(|error| RunError(format!("{}: {error}", directory.join(CONFIG).display())))?;
+        .map_err(|error| RunError::Config(format!("{}: {error}", directory.join(CONFIG).display())))?;
     // A marker's text has no comments; the file that is written from it has.
     match directory.join(CONFIG).exists() {
         true => Ok((config, text)),
@@ -453,7 +453,7 @@ pub(crate) fn read_config(directory: &Path) -> Result<(Config, String), RunError
 /// Whether there is a checkpoint to go on from; where not, the run has to begin anew.
 fn has_checkpoint(directory: &Path) -> Result<bool, RunError> {
     match (directory.join(CHECKPOINT).exists(), directory.join(RESULT).exists()) {
-        (false, true) => Err(RunError(format!(
+        (false, true) => Err(RunError::File(format!(
             "{} holds a finished run whose {CHECKPOINT} is missing; there is nothing to go on from",
             directory.display()
         ))),
@@ -463,7 +463,7 @@ fn has_checkpoint(directory: &Path) -> Result<bool, RunError> {
 
 /// Why a checkpoint cannot be read.
 pub(crate) fn of_another_version(path: &Path) -> RunError {
-    RunError(format!(
+    RunError::File(format!(
         "{} was written by another version of this program",
         path.display()
     ))
@@ -471,7 +471,7 @@ pub(crate) fn of_another_version(path: &Path) -> RunError {
 
 /// Why a directory cannot be used.
 pub(crate) fn unusable(directory: &Path, error: &std::io::Error) -> RunError {
-    RunError(format!(
+    RunError::Directory(format!(
         "cannot use {}: {}",
         directory.display(),
         artifact::reason(error)

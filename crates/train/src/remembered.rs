@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::artifact;
+use crate::directory::of_another_version;
 use crate::outcome::RunError;
 use crate::run::{CHECKPOINT, Checkpoint};
 
@@ -37,12 +38,7 @@ pub struct Remembered {
 pub fn remembered(directory: &Path) -> Result<Option<Remembered>, RunError> {
     let path = directory.join(CHECKPOINT);
     let payload = artifact::open(&path)?;
-    let checkpoint: Checkpoint<'_> = postcard::from_bytes(&payload).map_err(|_| {
-        RunError(format!(
-            "{} was written by another version of this program",
-            path.display()
-        ))
-    })?;
+    let checkpoint: Checkpoint<'_> = postcard::from_bytes(&payload).map_err(|_| of_another_version(&path))?;
     let Some(memory) = checkpoint.trainer.hyper.memory() else {
         return Ok(None);
     };

@@ -96,7 +96,7 @@ impl Run {
     pub fn create(config: Config, directory: &Path, force: bool) -> Result<Self, RunError> {
         if config.run.scheduler.is_population() {
             let name = config.run.scheduler.name();
-            return Err(RunError(format!(
+            return Err(RunError::Config(format!(
                 "the scheduler {name} takes a population; start it with Training::create"
             )));
         }
@@ -289,21 +289,14 @@ impl Run {
     }
 
     fn stopped_by(&self, error: PhaseError) -> RunError {
-        let error = match error {
-            PhaseError::Training(error) => error,
-            PhaseError::Run(error) => return error,
-        };
         let directory = self.directory.path();
-        let checkpoint = match directory.join(CHECKPOINT).exists() {
-            true => format!("the last good checkpoint is in {}", directory.display()),
-            false => "it happened before the first checkpoint".to_string(),
-        };
-        // A traceback goes below all that is said in a sentence.
-        let told = error.to_string();
-        let (sentence, details) = told.split_at(told.find('\n').unwrap_or(told.len()));
-        RunError(format!(
-            "stopped after {} steps: {sentence}; {checkpoint}{details}",
-            self.steps_done()
-        ))
+        match error {
+            PhaseError::Run(error) => error,
+            PhaseError::Training(cause) => RunError::Training {
+                steps: self.steps_done(),
+                cause,
+                checkpoint: directory.join(CHECKPOINT).exists().then(|| directory.to_path_buf()),
+            },
+        }
     }
 }

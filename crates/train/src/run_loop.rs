@@ -217,13 +217,14 @@ impl RunLoop {
     pub fn policy_bytes(&mut self) -> Result<EncodedPolicy, PhaseError> {
         self.trainer.fetch().map_err(PhaseError::Training)?;
         let (config, trainer) = (&self.config, &self.trainer);
-        Ok(policy_file::encode(
+        let policy = policy_file::encode(
             &config.task()?,
             &config.policy,
             &trainer.policy,
             &trainer.normalizer,
             config.run.normalize_observations,
-        )?)
+        );
+        Ok(policy.map_err(RunError::File)?)
     }
 
     /// How it goes, with what is to be told once.

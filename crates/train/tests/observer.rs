@@ -42,7 +42,7 @@ impl Observer for Watcher {
 
     fn metrics(&mut self, row: &MetricsRow<'_>) -> Result<(), RunError> {
         if self.refuses == Some(self.rows.len()) {
-            return Err("that is enough".to_string().into());
+            return Err(RunError::Observer("that is enough".to_string()));
         }
         self.rows.push((row.steps, row.values.to_vec()));
         Ok(())

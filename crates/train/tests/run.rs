@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use epgt_train::table::read_csv;
 use epgt_train::{
-    Assignment, Config, MARKER, Marker, Progress, ResumeWith, Run, RunEnd, RunResult, Trainer, Training, best_policy,
-    policy_file, version,
+    Assignment, Config, MARKER, Marker, Progress, ResumeWith, Run, RunEnd, RunError, RunResult, TrainError, Trainer,
+    Training, best_policy, policy_file, version,
 };
 
 fn config(steps: u64) -> Config {
@@ -19,10 +19,14 @@ fn a_directory_is_trained_in_by_one_process_at_a_time() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
     let mut run = Run::create(config(2000), &path, false).unwrap();
-    let refusal = Run::resume(&path).err().unwrap().to_string();
-    assert!(
-        refusal.ends_with("another process is training there; wait for it or stop it"),
-        "{refusal}"
+    let refusal = Run::resume(&path).err().unwrap();
+    assert_eq!(refusal, RunError::Taken(path.clone()));
+    assert_eq!(
+        refusal.to_string(),
+        format!(
+            "cannot use {}: another process is training there; wait for it or stop it",
+            path.display()
+        )
     );
     let refusal = Run::create(config(2000), &path, true).err().unwrap();
     assert!(refusal.is_taken(), "{refusal}");
@@ -399,4 +403,27 @@ fn a_run_can_start_from_a_trained_policy() {
     drop(run);
     fs::remove_dir_all(&path).unwrap();
     assert_eq!(finish(Run::resume(&own).unwrap()).steps, 2000);
+}
+
+#[test]
+fn a_run_that_diverges_says_after_how_many_steps_and_why_by_its_type() {
+    let place = tempfile::tempdir().unwrap();
+    let settings = [
+        ("task", "CartPole-v1"),
+        ("steps", "20000"),
+        ("a2c.learning_rate", "1e30"),
+    ];
+    let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value))).unwrap();
+    let mut run = Run::create(config, &place.path().join("run"), false).unwrap();
+    let error = run.train(&AtomicBool::new(false), &mut ()).unwrap_err();
+    let RunError::Training {
+        steps,
+        cause: TrainError::Diverged(cause),
+        checkpoint: None,
+    } = &error
+    else {
+        panic!("{error:?}");
+    };
+    let sentence = format!("stopped after {steps} steps: {cause}; it happened before the first checkpoint");
+    assert_eq!(error.to_string(), sentence);
 }

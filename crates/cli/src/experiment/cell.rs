@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use epgt_report::text::{one_line, shortened};
 use epgt_train::artifact::write_atomically;
-use epgt_train::{CONFIG, Config, MARKER, RESULT, RunError, RunResult, claim, config_text, is_training};
+use epgt_train::{CONFIG, Config, MARKER, RESULT, RunResult, claim, config_text, is_training};
 
 use crate::report::runs::settings;
 
@@ -58,7 +58,7 @@ impl Cell {
         let there = match config_text(&self.directory) {
             Ok(Some(there)) => there,
             Ok(None) => return Ok(failure().unwrap_or(State::New)),
-            Err(RunError(sentence)) => return Ok(State::Damaged(sentence)),
+            Err(error) => return Ok(State::Damaged(error.to_string())),
         };
         if let Err(problem) = settings(&there) {
             return Ok(State::Damaged(format!("{}: {problem}", path.display())));

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use epgt_report::text::shortened;
-use epgt_train::{ResumeWith, RunEnd, RunError, RunResult, Training};
+use epgt_train::{ResumeWith, RunEnd, RunResult, Training};
 
 use super::cell::{Cell, State};
 use super::filter::Filter;
@@ -188,7 +188,7 @@ fn make_run(cell: &Cell, stop: &AtomicBool, observe: &mut dyn FnMut(f64, Option<
     match end {
         Ok(RunEnd::Finished(result)) => End::Finished(result),
         Ok(RunEnd::Interrupted { .. }) => End::Stopped,
-        Err(RunError(sentence)) => End::Failed(sentence),
+        Err(error) => End::Failed(error.to_string()),
     }
 }
 
@@ -208,7 +208,7 @@ fn take(cell: &Cell) -> Result<Training, Box<End>> {
             Ok(run) => return Ok(run),
             // Another process is at it, or was between the look and the lock.
             Err(error) if error.is_taken() || begun != cell.has_begun() => std::thread::sleep(BETWEEN_LOOKS),
-            Err(RunError(sentence)) => return Err(Box::new(End::Failed(sentence))),
+            Err(error) => return Err(Box::new(End::Failed(error.to_string()))),
         }
     }
     Err(Box::new(End::Elsewhere))

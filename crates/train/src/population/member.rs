@@ -152,7 +152,7 @@ impl Member {
     pub fn resume(config: &Config, index: usize, directory: &Path, saved: SavedMember<'_>) -> Result<Self, RunError> {
         let (config, directory) = (member_config(config, index), member_directory(directory, index));
         let mut trainer = Trainer::for_checkpoint(&config)?;
-        trainer.restore(saved.trainer)?;
+        trainer.restore(saved.trainer).map_err(RunError::File)?;
         let mut run = RunLoop::resume(config, trainer, &directory, &saved.logs)?;
         let record = saved.record;
         run.best = record.best;
@@ -230,7 +230,7 @@ impl Member {
             match phase {
                 Ok(Phase::Done(evaluated)) => self.evaluated = evaluated.or(self.evaluated),
                 Ok(Phase::Stopped) => break,
-                Err(PhaseError::Training(TrainError::Environment(error))) => return Err(RunError(error.to_string())),
+                Err(PhaseError::Training(TrainError::Environment(error))) => return Err(RunError::Environment(error)),
                 Err(PhaseError::Training(error)) => {
                     self.diverged = Some(error.to_string());
                     break;
@@ -249,8 +249,12 @@ impl Member {
     /// The present policy as its file's bytes.
     pub fn policy_bytes(&mut self) -> Result<EncodedPolicy, RunError> {
         self.run.policy_bytes().map_err(|error| match error {
-            PhaseError::Training(error) => RunError(error.to_string()),
             PhaseError::Run(error) => error,
+            PhaseError::Training(cause) => RunError::Training {
+                steps: self.steps(),
+                cause,
+                checkpoint: None,
+            },
         })
     }
 }

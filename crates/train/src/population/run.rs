@@ -284,11 +284,10 @@ impl PopulationRun {
         let report = &mut || observer.progress(&reporter.progress(&gauges));
         let ends = workers::train(members, threads, &order, &gauges, report);
         for (i, end) in ends.into_iter().enumerate() {
-            end.map_err(|RunError(error)| {
-                let place = self.directory.path().display();
-                RunError(format!(
-                    "member {i} stopped: {error}; the last good checkpoint, if any, is in {place}"
-                ))
+            end.map_err(|error| RunError::Member {
+                index: i,
+                cause: Box::new(error),
+                directory: self.directory.path().to_path_buf(),
             })?;
         }
         Ok(())
@@ -309,9 +308,7 @@ impl PopulationRun {
         }
         let reasons = self.members.iter().map(|member| member.diverged.as_ref());
         if let Some(Some(reason)) = reasons.reduce(Option::and) {
-            return Err(RunError(format!(
-                "all members have diverged, the last because {reason}"
-            )));
+            return Err(RunError::AllDiverged(reason.clone()));
         }
         let scores: Vec<Option<f64>> = self.members.iter().map(Member::score).collect();
         if self.is_finished() {
