@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::logs::{self, Metrics};
 use crate::{
-    Config, EvalPlan, Evaluation, Registry, RunError, RunSettings, best_policy, device, evaluate, policy_file,
+    Config, EvalPlan, Evaluation, Registry, RunSettings, best_policy, device, evaluate, policy_file,
 };
 
 /// Episodes over which the training score is averaged.
@@ -239,7 +239,7 @@ impl Trainer {
         let refusal = |problem: String| format!("init = {} cannot be used: {problem}", path.display());
         let file = match path.is_dir() {
             true => best_policy(path)
-                .map_err(|RunError(sentence)| sentence)?
+                .map_err(|error| error.to_string())?
                 .ok_or_else(|| refusal("the run there has kept no policy yet".to_string()))?,
             false => path.to_path_buf(),
         };

@@ -106,7 +106,7 @@ fn resumed(registry: &Arc<Registry>, place: &Path) -> Outcome {
     let config = config(registry, &said)?;
     let whole = finish(Run::create(config.clone(), &place.join("whole"), false)?)?;
     let (stop, directory) = (AtomicBool::new(true), place.join("stopped"));
-    let end = Run::create(config, &directory, false)?.train(&stop, &mut |_| {})?;
+    let end = Run::create(config, &directory, false)?.train(&stop, &mut ())?;
     assert!(matches!(end, RunEnd::Interrupted { steps } if steps < 20_000));
     stop.store(false, Ordering::Relaxed);
     let with = ResumeWith {
@@ -122,7 +122,7 @@ fn resumed(registry: &Arc<Registry>, place: &Path) -> Outcome {
 }
 
 fn finish(mut run: Run) -> Result<String, Box<dyn Error>> {
-    match run.train(&AtomicBool::new(false), &mut |_| {})? {
+    match run.train(&AtomicBool::new(false), &mut ())? {
         RunEnd::Finished(result) => Ok(result.policy_sha256),
         RunEnd::Interrupted { .. } => Err("nobody stopped it".into()),
     }
