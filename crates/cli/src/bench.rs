@@ -144,7 +144,7 @@ fn configs(args: &BenchArgs) -> Result<Vec<Config>, String> {
         for text in &args.set {
             assignments.push(Assignment::parse(text).map_err(|error| format!("--set {error}"))?);
         }
-        Config::build(&assignments)
+        Config::build(&assignments).map_err(output::told)
     };
     args.n_envs.iter().map(config).collect()
 }
@@ -281,7 +281,7 @@ fn spelled_out(config: &Config) -> Vec<String> {
 
 /// The task's options that are not its defaults, as settings.
 fn options(config: &Config) -> Result<Vec<String>, String> {
-    let changed = config.task()?.options.changed();
+    let changed = config.task().map_err(output::told)?.options.changed();
     Ok(changed
         .iter()
         .map(|(name, value)| format!("env.{name}={value}"))

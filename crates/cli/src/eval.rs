@@ -107,7 +107,7 @@ fn play(
     name: &str,
     stop: &AtomicBool,
 ) -> Result<Option<Played>, String> {
-    let mut policy = policy_file::read(path)?;
+    let mut policy = policy_file::read(path).map_err(output::told)?;
     let task = policy.task.clone();
     if let Some(video) = &args.video {
         video::check(video, args.video_episodes, &task)?;

@@ -44,8 +44,8 @@ pub fn run(args: &TrainArgs) -> Result<Done, String> {
             args.seeds
         ));
     }
-    config.validate()?;
-    setup::ensure(&config.task()?, args.yes)?;
+    config.validate().map_err(output::told)?;
+    setup::ensure(&config.task().map_err(output::told)?, args.yes)?;
     train_all(args, &begun(args, config)?)
 }
 
@@ -84,7 +84,7 @@ fn begun(args: &TrainArgs, config: Config) -> Result<Batch, String> {
         });
     }
     // Whether it can be trained at all is known before anything is written.
-    drop(epgt_train::Trainer::new(&config)?);
+    drop(epgt_train::Trainer::new(&config).map_err(output::told)?);
     let runs = begin_seeds(&config, args.seeds, &directory, args.force).map_err(|error| error.to_string())?;
     Ok(Batch {
         jobs: runs.into_iter().map(|run| new(run.directory, run.config)).collect(),
@@ -164,9 +164,9 @@ fn lay(args: &TrainArgs) -> Result<Config, String> {
         list.retain(|assignment| !assignment.key.starts_with("tune."));
     }
     list.extend(said.iter().map(|(_, assignment)| assignment.clone()));
-    let config = Config::lay(&list)?;
-    config.refuse_repeated(&in_file)?;
-    config.refuse_repeated(&said)?;
+    let config = Config::lay(&list).map_err(output::told)?;
+    config.refuse_repeated(&in_file).map_err(output::told)?;
+    config.refuse_repeated(&said).map_err(output::told)?;
     Ok(config)
 }
 
@@ -254,7 +254,7 @@ fn networks_of(path: &Path) -> Result<Vec<Assignment>, String> {
             .map_err(|error| error.to_string())?
             .ok_or_else(|| format!("--init {}: the run there has kept no policy yet", path.display()))?,
     };
-    let entries = policy_file::read(&file)?.settings.entries();
+    let entries = policy_file::read(&file).map_err(output::told)?.settings.entries();
     let setting = |entry: epgt_settings::Entry| Assignment::new(format!("policy.{}", entry.key), entry.value);
     Ok(entries.into_iter().map(setting).collect())
 }

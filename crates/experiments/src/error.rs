@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use epgt_report::chart::png::PngError;
 use epgt_settings::{shortened, unknown};
+use epgt_train::ConfigError;
 use epgt_train::artifact::ArtifactError;
 use epgt_train::record::RecordError;
 
@@ -99,8 +100,8 @@ pub enum PlanError {
         /// The two.
         names: [String; 2],
     },
-    /// What a configuration says of its settings.
-    Config(String),
+    /// A configuration cannot be used.
+    Config(Box<ConfigError>),
     /// Something is wrong in `[settings]`.
     Settings(Box<PlanError>),
     /// Something is wrong in a task's section.
@@ -195,7 +196,7 @@ impl fmt::Display for PlanError {
             Self::Alike { what, names: [a, b] } => {
                 write!(f, "{what}s '{a}' and '{b}' cannot be told apart; rename one")
             }
-            Self::Config(sentence) => f.write_str(sentence),
+            Self::Config(error) => error.fmt(f),
             Self::Settings(problem) => write!(f, "[settings]: {problem}"),
             Self::Task { task, problem } => write!(f, "task '{task}': {problem}"),
             Self::Method { method, problem } => write!(f, "method '{method}': {problem}"),
@@ -222,7 +223,26 @@ impl fmt::Display for PlanError {
     }
 }
 
-impl std::error::Error for PlanError {}
+impl std::error::Error for PlanError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Config(error) => Some(error),
+            Self::Settings(problem)
+            | Self::File { problem, .. }
+            | Self::Task { problem, .. }
+            | Self::Method { problem, .. }
+            | Self::Run { problem, .. }
+            | Self::Scaled { problem, .. } => Some(problem),
+            _ => None,
+        }
+    }
+}
+
+impl From<ConfigError> for PlanError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(Box::new(error))
+    }
+}
 
 impl PlanError {
     /// A name that is none of those that are known.
@@ -339,7 +359,16 @@ impl fmt::Display for ExperimentError {
     }
 }
 
-impl std::error::Error for ExperimentError {}
+impl std::error::Error for ExperimentError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Record(error) => Some(error),
+            Self::Artifact(error) => Some(error),
+            Self::Picture(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 impl ExperimentError {
     /// Something that cannot be done to a file or directory.

@@ -112,7 +112,7 @@ impl Plan {
             None => Vec::new(),
             Some(_) => return Err(PlanError::SettingsNoSection),
         };
-        Config::lay(&common).map_err(|error| PlanError::Settings(Box::new(PlanError::Config(error.to_string()))))?;
+        Config::lay(&common).map_err(|error| PlanError::Settings(Box::new(error.into())))?;
         let mut tasks = Vec::new();
         for mut entry in tables(&mut table, "task")? {
             let task: String = take(&mut entry, "task")?.ok_or(PlanError::TaskWithoutId)?;
@@ -178,7 +178,7 @@ impl Plan {
                     problem: Box::new(problem),
                 };
                 let whole = Config::build(&assignments)
-                    .map_err(|error| PlanError::Config(error.to_string()))
+                    .map_err(PlanError::from)
                     .and_then(|config| scorable(score, config))
                     .map_err(told)?;
                 // A budget that is too small when it is scaled matters to whoever makes that run, and to nobody else.
@@ -284,7 +284,7 @@ fn scaled(config: &Config, mut assignments: Vec<Assignment>, scale: f64) -> Resu
     }
     Config::build(&assignments).map_err(|error| PlanError::Scaled {
         scale,
-        problem: Box::new(PlanError::Config(error.to_string())),
+        problem: Box::new(error.into()),
     })
 }
 
@@ -297,13 +297,7 @@ fn scorable(score: Measure, config: Config) -> Result<Config, PlanError> {
         Measure::Checkpoint if run.best_by == BestBy::Evaluation && run.eval_interval == Some(0) => {
             "best_by = \"training\", or eval_interval above 0"
         }
-        Measure::Human
-            if config
-                .task()
-                .map_err(|error| PlanError::Config(error.to_string()))?
-                .human_normalised(0.0)
-                .is_none() =>
-        {
+        Measure::Human if config.task().map_err(PlanError::from)?.human_normalised(0.0).is_none() => {
             "a task with a human's score, such as PongNoFrameskip-v4"
         }
         _ => return Ok(config),

@@ -90,12 +90,12 @@ pub enum Hold {
 }
 
 impl epgt_settings::Value for Hold {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, epgt_settings::Wanted> {
         match text.trim().trim_matches('"') {
             "phase" => Ok(Self::Phase),
             number => match epgt_settings::Value::parse(number) {
                 Ok(updates) if updates > 0 => Ok(Self::Updates(updates)),
-                _ => Err("\"phase\" or a number of updates from 1 up is wanted".to_string()),
+                _ => Err("\"phase\" or a number of updates from 1 up is wanted".into()),
             },
         }
     }

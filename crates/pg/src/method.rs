@@ -26,7 +26,7 @@ use crate::{
 /// settings.assign("gamma", "0.9")?;
 /// assert_eq!((settings.name(), settings.gamma()), ("ppo", 0.9));
 /// assert_eq!(settings.updates_per_rollout(1), 320);
-/// # Ok::<(), String>(())
+/// # Ok::<(), epgt_settings::SettingError>(())
 /// ```
 pub trait MethodSettings: Settings + Schedulable + Debug + Send + Sync {
     /// The method's name.

@@ -19,15 +19,17 @@
 //! memory.assign("neighbours", "5")?;
 //! assert_eq!(memory.neighbours, 5);
 //! let error = memory.assign("neigbours", "5").unwrap_err();
-//! assert_eq!(error, "unknown setting 'neigbours'; did you mean 'neighbours'?");
-//! # Ok::<(), String>(())
+//! assert_eq!(error.to_string(), "unknown setting 'neigbours'; did you mean 'neighbours'?");
+//! # Ok::<(), epgt_settings::SettingError>(())
 //! ```
 
+mod error;
 mod nearest;
 mod text;
 mod value;
 
-pub use nearest::{nearest, unknown, unknown_choice};
+pub use error::{SettingError, Wanted};
+pub use nearest::{UnknownName, nearest, unknown};
 pub use text::{clean, clean_line, number, one_line, quoted, shortened};
 pub use value::Value;
 
@@ -52,7 +54,7 @@ pub trait Settings {
     fn entries(&self) -> Vec<Entry>;
 
     /// Sets one setting from its text; the error is one sentence for the user.
-    fn assign(&mut self, key: &str, value: &str) -> Result<(), String>;
+    fn assign(&mut self, key: &str, value: &str) -> Result<(), SettingError>;
 }
 
 /// Declares a struct of documented settings; see the crate's documentation for an example.
@@ -91,13 +93,13 @@ macro_rules! settings {
                 },)+]
             }
 
-            fn assign(&mut self, key: &str, value: &str) -> Result<(), String> {
+            fn assign(&mut self, key: &str, value: &str) -> Result<(), $crate::SettingError> {
                 match key {
                     $(stringify!($field) => {
                         self.$field = $crate::Value::parse(value)
-                            .map_err(|wants| format!("{key} = {} cannot be used: {wants}", $crate::quoted(value)))?;
+                            .map_err(|wants: $crate::Wanted| $crate::SettingError::value(key, value, wants))?;
                     })+
-                    _ => return Err($crate::unknown("setting", key, &[$(stringify!($field)),+])),
+                    _ => return Err($crate::UnknownName::new("setting", key, &[$(stringify!($field)),+]).into()),
                 }
                 Ok(())
             }
@@ -120,8 +122,8 @@ macro_rules! settings {
 /// }
 /// use epgt_settings::Value;
 /// assert_eq!(WriteRule::parse("max"), Ok(WriteRule::Max));
-/// assert!(WriteRule::parse("avrage").unwrap_err().contains("did you mean 'average'?"));
-/// assert!(WriteRule::parse("best").unwrap_err().contains("did you mean 'max'?"));
+/// assert!(WriteRule::parse("avrage").unwrap_err().to_string().contains("did you mean 'average'?"));
+/// assert!(WriteRule::parse("best").unwrap_err().to_string().contains("did you mean 'max'?"));
 /// ```
 #[macro_export]
 macro_rules! choice {
@@ -147,12 +149,12 @@ macro_rules! choice {
         impl $crate::Value for $name {
             const CHOICES: &'static [&'static str] = &[$($text),+];
 
-            fn parse(text: &str) -> Result<Self, String> {
+            fn parse(text: &str) -> Result<Self, $crate::Wanted> {
                 match text.trim().trim_matches('"') {
                     $($text => Ok(Self::$variant),)+
                     other => {
                         let also: &[(&str, &str)] = &[$($(($also, $text),)*)+];
-                        Err($crate::unknown_choice(other, Self::CHOICES, also))
+                        Err($crate::UnknownName::choice(other, Self::CHOICES, also).into())
                     }
                 }
             }
@@ -206,7 +208,7 @@ mod tests {
     fn a_value_of_the_wrong_kind_is_refused_with_its_key() {
         let error = Pair::default().assign("rate", "fast").unwrap_err();
         assert_eq!(
-            error,
+            error.to_string(),
             "rate = fast cannot be used: a number is wanted, such as 0.001 or 1e-3"
         );
     }

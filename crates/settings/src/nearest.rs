@@ -1,5 +1,7 @@
 //! "Did you mean ...?"
 
+use std::fmt;
+
 use crate::quoted;
 
 /// The most bytes of a name that is compared: nobody misspells a longer one, and a comparison takes time and memory.
@@ -33,6 +35,56 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
+/// A name that is none of those that are known. Its text points at the nearest of them, or at all.
+///
+/// ```
+/// use epgt_settings::UnknownName;
+/// let error = UnknownName::new("algorithm", "ac2", &["a2c", "ppo"]);
+/// assert_eq!(error.nearest.as_deref(), Some("a2c"));
+/// assert_eq!(error.to_string(), "unknown algorithm 'ac2'; did you mean 'a2c'?");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    /// What it should be the name of.
+    pub what: &'static str,
+    /// The name.
+    pub name: String,
+    /// The one that was probably meant.
+    pub nearest: Option<String>,
+    /// Those that are known.
+    pub known: Vec<String>,
+}
+
+impl UnknownName {
+    /// A name that is not among those that are known.
+    pub fn new(what: &'static str, name: &str, known: &[&str]) -> Self {
+        Self {
+            what,
+            name: name.to_string(),
+            nearest: nearest(name, known.iter().copied()).map(str::to_string),
+            known: known.iter().map(|known| known.to_string()).collect(),
+        }
+    }
+
+    /// The name of one of a few choices; `also` are other words for some of them, each with the name it stands for.
+    pub fn choice(name: &str, known: &[&str], also: &[(&str, &str)]) -> Self {
+        let mut error = Self::new("name", name, known);
+        if let Some((_, meant)) = also.iter().find(|(word, _)| word.eq_ignore_ascii_case(name)) {
+            error.nearest = Some(meant.to_string());
+        }
+        error
+    }
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known: Vec<&str> = self.known.iter().map(String::as_str).collect();
+        f.write_str(&refusal(self.what, &self.name, self.nearest.as_deref(), &known))
+    }
+}
+
+impl std::error::Error for UnknownName {}
+
 /// One sentence that refuses an unknown name and points at the nearest valid one, or at all of them.
 ///
 /// ```
@@ -41,16 +93,6 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// ```
 pub fn unknown(what: &str, name: &str, candidates: &[&str]) -> String {
     refusal(what, name, nearest(name, candidates.iter().copied()), candidates)
-}
-
-/// [`unknown`] for a setting that takes one of a few names; `also` are other words for some of them, each with the name it stands
-/// for.
-pub fn unknown_choice(name: &str, candidates: &[&str], also: &[(&str, &str)]) -> String {
-    let meant = also.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
-    let near = meant
-        .map(|(_, candidate)| *candidate)
-        .or_else(|| nearest(name, candidates.iter().copied()));
-    refusal("name", name, near, candidates)
 }
 
 fn refusal(what: &str, name: &str, near: Option<&str>, candidates: &[&str]) -> String {

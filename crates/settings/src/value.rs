@@ -1,5 +1,7 @@
 //! Values that a setting can have, and their text.
 
+use crate::Wanted;
+
 /// A type that a setting can have. `show` writes a TOML literal and `parse` reads one back (quotes are optional).
 ///
 /// ```
@@ -13,7 +15,7 @@ pub trait Value: Sized {
     const CHOICES: &'static [&'static str] = &[];
 
     /// Reads the value; the error says what is wanted.
-    fn parse(text: &str) -> Result<Self, String>;
+    fn parse(text: &str) -> Result<Self, Wanted>;
 
     /// Writes the value as TOML.
     fn show(&self) -> String;
@@ -22,14 +24,14 @@ pub trait Value: Sized {
 macro_rules! number {
     ($($type:ty)+) => {$(
         impl Value for $type {
-            fn parse(text: &str) -> Result<Self, String> {
+            fn parse(text: &str) -> Result<Self, Wanted> {
                 let text = text.trim().trim_matches('"').replace('_', "");
                 let number: Self = text
                     .parse()
-                    .map_err(|_| "a number is wanted, such as 0.001 or 1e-3".to_string())?;
+                    .map_err(|_| Wanted::from("a number is wanted, such as 0.001 or 1e-3"))?;
                 // Infinity may be said, but a number in digits that is too large for the type is not it.
                 match number.is_infinite() && text.contains(|character: char| character.is_ascii_digit()) {
-                    true => Err(format!("a number of at most {:.1e} is wanted", Self::MAX)),
+                    true => Err(format!("a number of at most {:.1e} is wanted", Self::MAX).into()),
                     false => Ok(number),
                 }
             }
@@ -44,9 +46,9 @@ macro_rules! number {
 number! { f32 f64 }
 
 impl Value for bool {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Wanted> {
         let text = text.trim().trim_matches('"');
-        text.parse().map_err(|_| "true or false is wanted".to_string())
+        text.parse().map_err(|_| Wanted::from("true or false is wanted"))
     }
 
     fn show(&self) -> String {
@@ -60,15 +62,15 @@ const MOST_WHOLE: f64 = 9e15;
 macro_rules! whole_number {
     ($($type:ty)+) => {$(
         impl Value for $type {
-            fn parse(text: &str) -> Result<Self, String> {
+            fn parse(text: &str) -> Result<Self, Wanted> {
                 let text = text.trim().trim_matches('"').replace('_', "");
-                let wants = || "a whole number is wanted, such as 16, 100_000 or 1e6".to_string();
+                let wants = || Wanted::from("a whole number is wanted, such as 16, 100_000 or 1e6");
                 if let Ok(number) = text.parse() {
                     return Ok(number);
                 }
                 let number: f64 = text.parse().map_err(|_| wants())?;
                 if number > MOST_WHOLE {
-                    return Err(format!("a whole number of at most {} is wanted", crate::number(MOST_WHOLE)));
+                    return Err(format!("a whole number of at most {} is wanted", crate::number(MOST_WHOLE)).into());
                 }
                 if number.fract() != 0.0 || !(0.0..=MOST_WHOLE).contains(&number) {
                     return Err(wants());
@@ -86,7 +88,7 @@ macro_rules! whole_number {
 whole_number! { usize u64 }
 
 impl Value for String {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Wanted> {
         Ok(text.trim().trim_matches('"').to_string())
     }
 
@@ -107,12 +109,12 @@ impl Value for String {
 
 /// A value that the program works out when it is `auto`.
 impl<T: Value> Value for Option<T> {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Wanted> {
         match text.trim().trim_matches('"') {
             "auto" => Ok(None),
             other => T::parse(other)
                 .map(Some)
-                .map_err(|wants| format!("\"auto\", or {wants}")),
+                .map_err(|wants| format!("\"auto\", or {wants}").into()),
         }
     }
 
@@ -126,7 +128,7 @@ impl<T: Value> Value for Option<T> {
 
 /// A list, written `[a, b, c]`; the brackets are optional.
 impl<T: Value> Value for Vec<T> {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, Wanted> {
         let inner = text.trim().trim_matches('"');
         let inner = inner.strip_prefix('[').unwrap_or(inner);
         let inner = inner.strip_suffix(']').unwrap_or(inner);
@@ -154,17 +156,20 @@ mod tests {
         assert!(u64::parse("-3").is_err());
         assert!(usize::parse("nan").is_err());
         assert_eq!(
-            u64::parse("1e300").unwrap_err(),
+            u64::parse("1e300").unwrap_err().to_string(),
             "a whole number of at most 9e15 is wanted"
         );
     }
 
     #[test]
     fn a_number_too_large_for_its_type_is_not_taken_for_infinity() {
-        assert_eq!(f32::parse("1e300").unwrap_err(), "a number of at most 3.4e38 is wanted");
+        assert_eq!(
+            f32::parse("1e300").unwrap_err().to_string(),
+            "a number of at most 3.4e38 is wanted"
+        );
         assert_eq!(f64::parse("1e300"), Ok(1e300));
         assert_eq!(
-            f64::parse("1e400").unwrap_err(),
+            f64::parse("1e400").unwrap_err().to_string(),
             "a number of at most 1.8e308 is wanted"
         );
         assert_eq!(f64::parse("inf"), Ok(f64::INFINITY));

@@ -13,9 +13,9 @@ use epgt_settings::choice;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::{self, write_atomically};
-use crate::directory::{earlier_result, of_another_version, unusable};
+use crate::directory::{earlier_result, unusable};
 use crate::outcome::RunError;
-use crate::policy_file::{self, EncodedPolicy};
+use crate::policy_file::{self, BestProblem, EncodedPolicy, PolicyError};
 use crate::run::{BEST_POLICY, CHECKPOINT};
 use crate::settings::RunSettings;
 use crate::trainer::Counters;
@@ -82,7 +82,7 @@ pub(crate) fn play_best(
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Option<Evaluation>, RunError> {
     let run = &config.run;
-    let mut policy = policy_file::read_in(&directory.join(BEST_POLICY), &config.registry).map_err(RunError::File)?;
+    let mut policy = policy_file::read_in(&directory.join(BEST_POLICY), &config.registry)?;
     let plan = EvalPlan {
         episodes: run.final_episodes,
         seed: Pcg64::for_purpose(run.seed, "final evaluation", 0).next_u64() >> 1,
@@ -138,12 +138,14 @@ pub(crate) struct Head<'a> {
 /// assert_eq!(best_policy(&directory).unwrap(), Some(directory.join("best.safetensors")));
 /// std::fs::remove_file(directory.join("best.safetensors")).unwrap();
 /// assert!(best_policy(&directory).unwrap_err().to_string().contains("best.safetensors is missing"));
-/// # Ok::<(), String>(())
+/// # Ok::<(), epgt_train::ConfigError>(())
 /// ```
-pub fn best_policy(directory: &Path) -> Result<Option<PathBuf>, RunError> {
+pub fn best_policy(directory: &Path) -> Result<Option<PathBuf>, PolicyError> {
     let path = directory.join(BEST_POLICY);
-    let hint = "`epgt train --resume` with its directory restores it from the checkpoint, and --last plays the last policy instead";
-    let refusal = |problem: &str| RunError::File(format!("{} {problem}; {hint}", path.display()));
+    let refusal = |problem| PolicyError::Best {
+        path: path.clone(),
+        problem,
+    };
     let found = fs::read(&path).ok();
     let expected = match earlier_result(directory) {
         Some(result) => result.best_policy_sha256,
@@ -153,23 +155,24 @@ pub fn best_policy(directory: &Path) -> Result<Option<PathBuf>, RunError> {
     };
     let Some(bytes) = found else {
         return match expected {
-            Some(_) => Err(refusal("is missing")),
+            Some(_) => Err(refusal(BestProblem::Missing)),
             None => Ok(None),
         };
     };
-    let digest = policy_file::digest(&bytes).map_err(|problem| refusal(&format!("cannot be trusted: {problem}")))?;
+    let digest = policy_file::digest(&bytes).map_err(|problem| refusal(BestProblem::Content(Box::new(problem))))?;
     match expected.is_some() && digest != expected {
-        true => Err(refusal("is not the policy that the run has kept as its best")),
+        true => Err(refusal(BestProblem::Other)),
         false => Ok(Some(path)),
     }
 }
 
 /// The digest of the best policy that a checkpoint holds; `None` where it has none, or is not there.
-fn kept_digest(path: &Path) -> Result<Option<String>, RunError> {
+fn kept_digest(path: &Path) -> Result<Option<String>, PolicyError> {
     if !path.exists() {
         return Ok(None);
     }
     let payload = artifact::open(path)?;
-    let (head, _) = postcard::take_from_bytes::<Head<'_>>(&payload).map_err(|_| of_another_version(path))?;
+    let (head, _) =
+        postcard::take_from_bytes::<Head<'_>>(&payload).map_err(|_| PolicyError::OtherVersion(path.to_path_buf()))?;
     Ok(head.best.into_owned().map(|policy| policy.digest))
 }

@@ -4,6 +4,7 @@
 //! the user in order (configuration file, flags, `--set`). All of them are `key = value` pairs over the same documented
 //! settings, and the result is written into the run directory as a complete commented TOML.
 
+mod error;
 mod extent;
 
 use std::collections::HashMap;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 
 use epgt_hyper::{Epgt, FixedAt, HyperSettings};
 use epgt_pg::{A2cSettings, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings};
-use epgt_settings::{Entry, Settings, Value, quoted};
+use epgt_settings::{Entry, SettingError, Settings, Value};
 
 use crate::defaults;
 use crate::population::PopulationSettings;
@@ -20,11 +21,16 @@ use crate::registry::Registry;
 use crate::scheduler::Scheduler;
 use crate::settings::{Assignment, Name, Preset, RewardSettings, RunSettings};
 
+pub use error::ConfigError;
+
 /// The most environment steps of a run; it keeps products of counts far from what a number holds.
 const MOST_STEPS: u64 = 10_000_000_000_000;
 
 /// The most episodes of an evaluation.
 const MOST_EPISODES: usize = 100_000;
+
+/// The most memory of a run. What no usual machine can hold is refused, instead of running out of memory later.
+const MOST_GIGABYTES: f64 = 16.0;
 
 /// Everything that decides what a run does.
 #[derive(Clone, Debug)]
@@ -63,26 +69,26 @@ impl Config {
     /// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("a2c.gamma", 0.9)])?;
     /// assert_eq!(config.method.gamma(), 0.9);
     /// let error = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("gama", 0.9)]).unwrap_err();
-    /// assert_eq!(error, "unknown setting 'gama'; did you mean 'a2c.gamma'?");
-    /// # Ok::<(), String>(())
+    /// assert_eq!(error.to_string(), "unknown setting 'gama'; did you mean 'a2c.gamma'?");
+    /// # Ok::<(), epgt_train::ConfigError>(())
     /// ```
-    pub fn build(assignments: &[Assignment]) -> Result<Self, String> {
+    pub fn build(assignments: &[Assignment]) -> Result<Self, ConfigError> {
         Self::build_in(&Registry::builtin(), assignments)
     }
 
     /// [`build`](Self::build) where more can be named than the program's own tasks, methods, schedulers and hyper-rewards.
-    pub fn build_in(registry: &Arc<Registry>, assignments: &[Assignment]) -> Result<Self, String> {
+    pub fn build_in(registry: &Arc<Registry>, assignments: &[Assignment]) -> Result<Self, ConfigError> {
         let config = Self::lay_in(registry, assignments)?;
         config.validate()?;
         Ok(config)
     }
 
     /// The layers without the final check: enough to print a configuration.
-    pub fn lay(assignments: &[Assignment]) -> Result<Self, String> {
+    pub fn lay(assignments: &[Assignment]) -> Result<Self, ConfigError> {
         Self::lay_in(&Registry::builtin(), assignments)
     }
 
-    fn lay_in(registry: &Arc<Registry>, assignments: &[Assignment]) -> Result<Self, String> {
+    fn lay_in(registry: &Arc<Registry>, assignments: &[Assignment]) -> Result<Self, ConfigError> {
         let mut config = Self {
             registry: registry.clone(),
             run: RunSettings::default(),
@@ -112,9 +118,9 @@ impl Config {
             config.run.algo = Name::new(defaults::algorithm(&config.run.task));
         }
         let named = registry.method(config.run.algo.name());
-        config.method = named.map_err(|wants| unusable("algo", config.run.algo.name(), &wants))?;
+        config.method = named.map_err(|unknown| SettingError::value("algo", config.run.algo.name(), unknown))?;
         if !config.run.task.is_empty() {
-            registry.task(&config.run.task).map_err(|error| error.to_string())?;
+            registry.task(&config.run.task)?;
             // What a foreign task is like can be said once its options are known.
             for assignment in assignments.iter().filter(|said| said.key.starts_with("env.")) {
                 config.assign(&assignment.key, &assignment.value)?;
@@ -145,12 +151,13 @@ impl Config {
     }
 
     /// Reads the assignments of a TOML file.
-    pub fn read_toml(text: &str) -> Result<Vec<Assignment>, String> {
+    pub fn read_toml(text: &str) -> Result<Vec<Assignment>, ConfigError> {
         let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
             let line = error
                 .span()
                 .map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
-            format!("line {line} is not valid TOML: {}", error.message())
+            let message = error.message().to_string();
+            ConfigError::Toml { line, message }
         })?;
         let mut assignments = Vec::new();
         for (key, value) in &table {
@@ -166,7 +173,7 @@ impl Config {
     }
 
     /// Sets one setting by its dotted key.
-    pub fn assign(&mut self, key: &str, value: &str) -> Result<(), String> {
+    pub fn assign(&mut self, key: &str, value: &str) -> Result<(), ConfigError> {
         if let Some(name) = key.strip_prefix("env.") {
             self.assign_env(name, value);
             return Ok(());
@@ -184,35 +191,34 @@ impl Config {
             return Ok(());
         }
         let qualified = self.qualify(key)?;
-        let result = match qualified.split_once('.') {
-            Some(("policy", name)) => self.policy.assign(name, value),
-            Some((section, name)) if section == self.run.algo.name() => self.method.assign(name, value),
-            Some(("hyper", "outcome")) => self.assign_outcome(value),
-            Some(("hyper", name)) => self.hyper.assign(name, value),
-            Some(("hoof", name)) => self.hoof.assign(name, value),
-            Some(("meta", name)) => self.meta.assign(name, value),
-            Some(("population", name)) => self.population.assign(name, value),
-            None if qualified == "scheduler" => self.assign_scheduler(value),
-            _ => self.run.assign(&qualified, value),
+        let (section, result) = match qualified.split_once('.') {
+            Some(("policy", name)) => ("policy", self.policy.assign(name, value)),
+            Some((section, name)) if section == self.method.name() => {
+                (self.method.name(), self.method.assign(name, value))
+            }
+            Some(("hyper", "outcome")) => ("hyper", self.assign_outcome(value)),
+            Some(("hyper", name)) => ("hyper", self.hyper.assign(name, value)),
+            Some(("hoof", name)) => ("hoof", self.hoof.assign(name, value)),
+            Some(("meta", name)) => ("meta", self.meta.assign(name, value)),
+            Some(("population", name)) => ("population", self.population.assign(name, value)),
+            None if qualified == "scheduler" => ("", self.assign_scheduler(value)),
+            _ => ("", self.run.assign(&qualified, value)),
         };
-        result.map_err(|error| match qualified.split_once('.') {
-            Some((section, _)) => format!("{section}.{error}"),
-            None => error,
-        })
+        result.map_err(|error| ConfigError::Setting { section, error })
     }
 
-    fn assign_scheduler(&mut self, value: &str) -> Result<(), String> {
-        let name = Name::parse(value)?;
+    fn assign_scheduler(&mut self, value: &str) -> Result<(), SettingError> {
+        let name = Name::read(value);
         let named = self.registry.scheduler(name.name());
-        self.scheduler = named.map_err(|wants| unusable("scheduler", value, &wants))?;
+        self.scheduler = named.map_err(|unknown| SettingError::value("scheduler", value, unknown))?;
         self.run.scheduler = name;
         Ok(())
     }
 
-    fn assign_outcome(&mut self, value: &str) -> Result<(), String> {
-        let name = Name::parse(value)?;
+    fn assign_outcome(&mut self, value: &str) -> Result<(), SettingError> {
+        let name = Name::read(value);
         let named = self.registry.hyper_reward(name.name());
-        named.map_err(|wants| unusable("outcome", value, &wants))?;
+        named.map_err(|unknown| SettingError::value("outcome", value, unknown))?;
         self.reward.outcome = name;
         Ok(())
     }
@@ -232,12 +238,12 @@ impl Config {
     /// let said = [("--steps 1000", "steps", "1000"), ("--set run.steps=2000", "run.steps", "2000")];
     /// let said = said.map(|(how, key, value)| (how.to_string(), Assignment::new(key, value)));
     /// assert_eq!(
-    ///     Config::lay(&[])?.refuse_repeated(&said).unwrap_err(),
+    ///     Config::lay(&[])?.refuse_repeated(&said).unwrap_err().to_string(),
     ///     "steps is said twice, by --steps 1000 and by --set run.steps=2000; leave one of them out"
     /// );
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), epgt_train::ConfigError>(())
     /// ```
-    pub fn refuse_repeated(&self, said: &[(String, Assignment)]) -> Result<(), String> {
+    pub fn refuse_repeated(&self, said: &[(String, Assignment)]) -> Result<(), ConfigError> {
         let mut seen: HashMap<String, &String> = HashMap::new();
         for (how, Assignment { key, .. }) in said {
             let full = match key.starts_with("env.") || key.starts_with("tune.") {
@@ -245,19 +251,18 @@ impl Config {
                 false => self.qualify(key)?,
             };
             if let Some(before) = seen.insert(full.clone(), how) {
-                return Err(format!(
-                    "{} is said twice, by {} and by {}; leave one of them out",
-                    quoted(&full),
-                    quoted(before),
-                    quoted(how)
-                ));
+                return Err(ConfigError::Repeated {
+                    key: full,
+                    first: before.clone(),
+                    second: how.clone(),
+                });
             }
         }
         Ok(())
     }
 
     /// The full key of a setting whose section may have been left out.
-    fn qualify(&self, key: &str) -> Result<String, String> {
+    fn qualify(&self, key: &str) -> Result<String, ConfigError> {
         let keys = self.keys();
         if keys.iter().any(|known| known == key) {
             return Ok(key.to_string());
@@ -267,11 +272,11 @@ impl Config {
             && section != algo
             && self.registry.method(section).is_ok()
         {
-            return Err(format!(
-                "'{}' is a setting of {section}, but the method is {algo}: use --algo {section}, or {algo}.{}",
-                quoted(key),
-                quoted(name)
-            ));
+            return Err(ConfigError::OfAnotherMethod {
+                section: section.to_string(),
+                name: name.to_string(),
+                method: algo.to_string(),
+            });
         }
         let ending = format!(".{key}");
         let matches: Vec<&String> = keys.iter().filter(|known| known.ends_with(&ending)).collect();
@@ -285,12 +290,9 @@ impl Config {
                     keys.iter()
                         .find(|known| *known == name || known.ends_with(&format!(".{name}")))
                 });
-                Err(match full {
-                    Some(full) => format!("unknown setting '{}'; did you mean '{full}'?", quoted(key)),
-                    None => format!(
-                        "unknown setting '{}'; `epgt train --print-config` lists all of them",
-                        quoted(key)
-                    ),
+                Err(ConfigError::UnknownSetting {
+                    key: key.to_string(),
+                    nearest: full.cloned(),
                 })
             }
         }
@@ -367,51 +369,44 @@ impl Config {
     }
 
     /// Refuses what no run can be made of, in one sentence.
-    pub fn validate(&self) -> Result<(), String> {
+    pub fn validate(&self) -> Result<(), ConfigError> {
         let run = &self.run;
         let task = self.task()?;
         if run.n_envs == 0 {
-            return Err("n_envs = 0 cannot be used: at least one environment is needed".to_string());
+            return Err(SettingError::value("n_envs", "0", "at least one environment is needed").into());
         }
+        let too_large = |name, value, most| ConfigError::TooLarge { name, value, most };
         if run.steps > MOST_STEPS {
-            return Err(format!(
-                "steps = {} is more than the {} that are accepted; lower it",
-                run.steps,
-                epgt_settings::number(MOST_STEPS as f64)
-            ));
+            return Err(too_large("steps", run.steps, MOST_STEPS));
         }
         if run.eval_share.is_nan() || run.eval_share < 0.0 {
-            return Err(format!(
-                "eval_share = {} cannot be used: a share of the steps of training is wanted, 0 or more",
-                run.eval_share
-            ));
+            let wants = "a share of the steps of training is wanted, 0 or more";
+            return Err(SettingError::value("eval_share", run.eval_share.to_string(), wants).into());
         }
         if run.eval_max_steps == 0 {
-            return Err("eval_max_steps = 0 cannot be used; to never evaluate set eval_interval = 0".to_string());
+            return Err(ConfigError::NoEvaluation("eval_max_steps"));
         }
         if run.eval_episodes == 0 {
-            return Err("eval_episodes = 0 cannot be used; to never evaluate set eval_interval = 0".to_string());
+            return Err(ConfigError::NoEvaluation("eval_episodes"));
         }
         for (name, episodes) in [
             ("eval_episodes", run.eval_episodes),
             ("final_episodes", run.final_episodes),
         ] {
             if episodes > MOST_EPISODES {
-                return Err(format!(
-                    "{name} = {episodes} is more than the {MOST_EPISODES} that are accepted; lower it"
-                ));
+                return Err(too_large(name, episodes as u64, MOST_EPISODES as u64));
             }
         }
         if run.log_interval == Some(0) {
-            return Err("log_interval = 0 cannot be used: use at least one rollout's steps".to_string());
+            return Err(SettingError::value("log_interval", "0", "use at least one rollout's steps").into());
         }
+        let of_section = |section| move |error| ConfigError::Method { section, error };
         let policy = self.policy.validate().and_then(|()| self.policy.validate_for(&task));
-        policy.map_err(|error| format!("policy.{error}"))?;
-        let section = run.algo.name();
-        self.method.validate().map_err(|error| format!("{section}.{error}"))?;
-        self.hyper.validate().map_err(|error| format!("hyper.{error}"))?;
+        policy.map_err(of_section("policy"))?;
+        self.method.validate().map_err(of_section(self.method.name()))?;
+        self.hyper.validate().map_err(ConfigError::Hyper)?;
         if let Some((rule, tuned)) = self.rule()? {
-            rule.check(&*self.method, &tuned).map_err(|error| error.to_string())?;
+            rule.check(&*self.method, &tuned)?;
         }
         self.population.validate(self)?;
         self.check_method()
@@ -423,11 +418,6 @@ impl PartialEq for Config {
     fn eq(&self, other: &Self) -> bool {
         self.registry == other.registry && self.to_toml() == other.to_toml()
     }
-}
-
-/// The sentence that refuses a setting's value.
-fn unusable(key: &str, value: &str, wants: &str) -> String {
-    format!("{key} = {} cannot be used: {wants}", quoted(value))
 }
 
 fn owned(names: Vec<&str>) -> Vec<String> {
@@ -464,7 +454,7 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn with(pairs: &[(&str, &str)]) -> Result<Config, String> {
+    fn with(pairs: &[(&str, &str)]) -> Result<Config, ConfigError> {
         let mut assignments = vec![Assignment::new("task", "CartPole-v1")];
         assignments.extend(pairs.iter().map(|(key, value)| Assignment::new(*key, value)));
         Config::build(&assignments)
@@ -494,7 +484,7 @@ mod tests {
 
     #[test]
     fn impossible_settings_are_refused_with_the_nearest_name_or_the_reason() {
-        let refused = |pairs: &[(&str, &str)]| with(pairs).unwrap_err();
+        let refused = |pairs: &[(&str, &str)]| with(pairs).unwrap_err().to_string();
         assert_eq!(
             refused(&[("task", "CartPole")]),
             "unknown task 'CartPole'; did you mean 'CartPole-v1'?"
@@ -524,6 +514,11 @@ mod tests {
             assert!(refused(&[(key, value)]).contains("GB"), "{key}");
         }
         assert!(refused(&[("preset", "paper"), ("hyper.encoder_batch", "1e12")]).contains("GB"));
-        assert!(Config::read_toml("steps = \n").unwrap_err().contains("line 1"));
+        assert!(
+            Config::read_toml("steps = \n")
+                .unwrap_err()
+                .to_string()
+                .contains("line 1")
+        );
     }
 }

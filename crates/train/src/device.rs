@@ -1,11 +1,49 @@
 //! Which processor the networks are on: this one, or a GPU.
 
+use std::fmt;
+
 use epgt_envs::RowShape;
 use epgt_nn::Remote;
-use epgt_pg::{ActorCritic, Method};
+use epgt_pg::{ActorCritic, Method, PgError};
 
 use crate::trainer::{TrainError, Trainer};
-use crate::{Config, Device};
+use crate::{Config, Device, SetupError};
+
+/// Why a run's networks cannot be on the processor that was asked for.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// The run is not one for it; the reason.
+    Unfit(&'static str),
+    /// The program was built without it.
+    NotBuilt,
+    /// It lacks something for the method.
+    Method(PgError),
+    /// It cannot be used, or has failed; what it says.
+    Fault(String),
+}
+
+impl fmt::Display for DeviceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unfit(reason) => write!(f, "device = cuda cannot be used: {reason}; use --device cpu"),
+            Self::NotBuilt => {
+                f.write_str("this program was built without CUDA; build it with --features cuda, or use --device cpu")
+            }
+            Self::Method(error) => write!(f, "{error}"),
+            Self::Fault(sentence) => f.write_str(sentence),
+        }
+    }
+}
+
+impl std::error::Error for DeviceError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Method(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 /// The processor that a run's networks are moved to; `None` for this one. `method` is sent to it first, so that a
 /// processor which lacks something for the method is not used.
@@ -14,22 +52,22 @@ pub(crate) fn open(
     observation: RowShape,
     policy: &ActorCritic,
     method: &mut dyn Method,
-) -> Result<Option<Box<dyn Remote>>, String> {
+) -> Result<Option<Box<dyn Remote>>, DeviceError> {
     let image = match observation {
         RowShape::Image(sides) => Some(sides),
         RowShape::Numbers(_) => None,
     };
-    let open = |sides, method: &mut dyn Method| -> Result<Box<dyn Remote>, String> {
+    let open = |sides, method: &mut dyn Method| -> Result<Box<dyn Remote>, DeviceError> {
         let mut remote = gpu::open(config, sides, policy)?;
-        method.send(&mut *remote).map_err(|error| error.to_string())?;
+        method.send(&mut *remote).map_err(DeviceError::Method)?;
         match remote.fault() {
-            Some(sentence) => Err(sentence),
+            Some(sentence) => Err(DeviceError::Fault(sentence)),
             None => Ok(remote),
         }
     };
     match (config.run.device, unfit(config, image), image) {
         (Device::Cpu, ..) | (Device::Auto, Some(_), _) => Ok(None),
-        (Device::Cuda, Some(reason), _) => Err(format!("device = cuda cannot be used: {reason}; use --device cpu")),
+        (Device::Cuda, Some(reason), _) => Err(DeviceError::Unfit(reason)),
         (Device::Auto, None, Some(sides)) => Ok(open(sides, method).ok()),
         (Device::Cuda, None, Some(sides)) => open(sides, method).map(Some),
         (_, None, None) => Ok(None),
@@ -57,7 +95,7 @@ mod gpu {
 
     use super::*;
 
-    pub fn open(config: &Config, image: [usize; 3], policy: &ActorCritic) -> Result<Box<dyn Remote>, String> {
+    pub fn open(config: &Config, image: [usize; 3], policy: &ActorCritic) -> Result<Box<dyn Remote>, DeviceError> {
         let convs = config.policy.convs();
         let shape = NetShape {
             image,
@@ -73,7 +111,8 @@ mod gpu {
             heads: vec![policy.distribution.outputs(), 1],
             rest: policy.log_std().len(),
         };
-        Ok(Box::new(Gpu::open(shape, config.run.tf32)?))
+        let gpu = Gpu::open(shape, config.run.tf32).map_err(DeviceError::Fault)?;
+        Ok(Box::new(gpu))
     }
 }
 
@@ -81,8 +120,8 @@ mod gpu {
 mod gpu {
     use super::*;
 
-    pub fn open(_: &Config, _: [usize; 3], _: &ActorCritic) -> Result<Box<dyn Remote>, String> {
-        Err("this program was built without CUDA; build it with --features cuda, or use --device cpu".to_string())
+    pub fn open(_: &Config, _: [usize; 3], _: &ActorCritic) -> Result<Box<dyn Remote>, DeviceError> {
+        Err(DeviceError::NotBuilt)
     }
 }
 
@@ -94,7 +133,7 @@ impl Trainer {
 
     /// Moves the networks, and the state of the method and the hyper-agent, to another processor, or says what that
     /// processor lacks.
-    pub fn move_to(&mut self, remote: Box<dyn Remote>) -> Result<(), String> {
+    pub fn move_to(&mut self, remote: Box<dyn Remote>) -> Result<(), SetupError> {
         self.policy.move_to(remote);
         self.send()
     }
@@ -112,9 +151,9 @@ impl Trainer {
     }
 
     /// Writes everything that another processor keeps to it, but for the weights.
-    pub(crate) fn send(&mut self) -> Result<(), String> {
+    pub(crate) fn send(&mut self) -> Result<(), SetupError> {
         if let Some(remote) = self.policy.remote_mut() {
-            self.method.send(remote).map_err(|error| error.to_string())?;
+            self.method.send(remote)?;
             if let Some(state) = remote.state_mut() {
                 self.hyper.send(state);
             }

@@ -4,12 +4,14 @@
 //! refused whatever the user says.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use epgt_settings::SettingError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -22,7 +24,86 @@ use crate::policy_file::EncodedPolicy;
 use crate::population::{MEMBERS, POPULATION};
 use crate::run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT};
 use crate::run_loop::watched;
-use crate::{Assignment, Config, Device, Registry, artifact, logs};
+use crate::{Assignment, Config, ConfigError, Device, Registry, SetupError, artifact, logs};
+
+/// Why a directory cannot be used for a run.
+///
+/// ```
+/// # let place = tempfile::tempdir()?;
+/// use epgt_train::{DirectoryError, Run, RunError};
+/// let error = Run::resume(place.path()).err();
+/// assert!(matches!(error, Some(RunError::Directory(DirectoryError::NotARun(_)))));
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DirectoryError {
+    /// It holds a run, and is not to be replaced.
+    HoldsRun(PathBuf),
+    /// It holds the runs of several seeds, where one run was to be made.
+    HoldsSeeds(PathBuf),
+    /// It holds one run, where those of several seeds were to be made.
+    HoldsSingleRun(PathBuf),
+    /// It holds the runs of several seeds, and they are not to be replaced.
+    HoldsEarlierSeeds(PathBuf),
+    /// It holds somebody else's files.
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// One of the files.
+        file: String,
+    },
+    /// It has no marker, so another version of the program has made it.
+    NoMarker(PathBuf),
+    /// It holds no run.
+    NotARun(PathBuf),
+    /// The system does not let it, or something in it, be used.
+    Unusable {
+        /// The directory or file.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
+}
+
+impl fmt::Display for DirectoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::HoldsRun(path) => write!(
+                f,
+                "{} already holds a run; resume it with --resume, choose another --out, or replace it with --force",
+                path.display()
+            ),
+            Self::HoldsSeeds(path) => write!(
+                f,
+                "{} holds the runs of several seeds; resume them with --resume, or choose another --out",
+                path.display()
+            ),
+            Self::HoldsSingleRun(path) => write!(f, "{} holds a single run; choose another --out", path.display()),
+            Self::HoldsEarlierSeeds(path) => write!(
+                f,
+                "{} already holds the runs of several seeds; resume them with --resume, choose another --out, or replace \
+                 them with --force",
+                path.display()
+            ),
+            Self::Foreign { path, file } => write!(
+                f,
+                "{} holds files that this program did not make ({file}); choose another --out, an empty directory or a new \
+                 one",
+                path.display()
+            ),
+            Self::NoMarker(path) => write!(
+                f,
+                "{} has no {MARKER}, so it was made by an earlier version of this program or by another; use that one to go on",
+                path.display()
+            ),
+            Self::NotARun(path) => write!(f, "{} is not a run directory: it has no {CONFIG}", path.display()),
+            Self::Unusable { path, reason } => write!(f, "cannot use {}: {reason}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for DirectoryError {}
 
 /// Refuses a directory that a new run cannot have: one that is somebody else's, and without `force` one that holds a
 /// run.
@@ -37,17 +118,12 @@ use crate::{Assignment, Config, Device, Registry, artifact, logs};
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn refuse_taken(directory: &Path, force: bool) -> Result<(), RunError> {
-    let place = directory.display();
     match Marker::read(directory)? {
         Some(Marker {
             holds: Holds::Seeds, ..
-        }) => Err(RunError::Directory(format!(
-            "{place} holds the runs of several seeds; resume them with --resume, or choose another --out"
-        ))),
+        }) => Err(DirectoryError::HoldsSeeds(directory.to_path_buf()).into()),
         Some(_) if force => Ok(()),
-        Some(_) => Err(RunError::Directory(format!(
-            "{place} already holds a run; resume it with --resume, choose another --out, or replace it with --force"
-        ))),
+        Some(_) => Err(DirectoryError::HoldsRun(directory.to_path_buf()).into()),
         None => refuse_foreign(directory),
     }
 }
@@ -56,10 +132,11 @@ pub fn refuse_taken(directory: &Path, force: bool) -> Result<(), RunError> {
 pub(crate) fn refuse_foreign(directory: &Path) -> Result<(), RunError> {
     match somebodys_file(directory)? {
         None => Ok(()),
-        Some(name) => Err(RunError::Directory(format!(
-            "{} holds files that this program did not make ({name}); choose another --out, an empty directory or a new one",
-            directory.display()
-        ))),
+        Some(file) => Err(DirectoryError::Foreign {
+            path: directory.to_path_buf(),
+            file,
+        }
+        .into()),
     }
 }
 
@@ -236,7 +313,7 @@ impl RunDirectory {
         observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         artifact::write_atomically(self.path.join(LAST_POLICY), &policy.bytes)?;
-        let payload = postcard::to_stdvec(checkpoint).map_err(|error| RunError::File(error.to_string()))?;
+        let payload = postcard::to_stdvec(checkpoint).map_err(|error| RunError::Unwritable(error.to_string()))?;
         artifact::write_atomically(self.path.join(CHECKPOINT), &artifact::seal(payload))?;
         observer.checkpoint(&WrittenCheckpoint {
             directory: &self.path,
@@ -266,7 +343,7 @@ impl RunDirectory {
             }
         }
         let result = result(final_score);
-        let text = serde_json::to_string_pretty(&result).map_err(|error| RunError::File(error.to_string()))?;
+        let text = serde_json::to_string_pretty(&result).map_err(|error| RunError::Unwritable(error.to_string()))?;
         artifact::write_atomically(self.path.join(RESULT), text.as_bytes())?;
         Ok(Some(result))
     }
@@ -292,10 +369,7 @@ pub(crate) fn open(directory: &Path, with: ResumeWith) -> Result<Opened, RunErro
     let (mut config, mut config_text) = read_config(directory, &with.registry)?;
     let lock = lock(directory)?;
     let Some(marker) = Marker::read(directory)? else {
-        return Err(RunError::Directory(format!(
-            "{} has no {MARKER}, so it was made by an earlier version of this program or by another; use that one to go on",
-            directory.display()
-        )));
+        return Err(DirectoryError::NoMarker(directory.to_path_buf()).into());
     };
     if let Some(steps) = with.steps {
         let mut said = Config::read_toml(&config_text)?;
@@ -321,13 +395,16 @@ impl Opened {
         }
         let path = self.directory.join(CHECKPOINT);
         let payload = artifact::open(&path)?;
-        let checkpoint = postcard::from_bytes(&payload).map_err(|_| of_another_version(&path))?;
+        let checkpoint = postcard::from_bytes(&payload).map_err(|_| RunError::OtherVersion(path))?;
         Ok(Some(checkpoint))
     }
 
     /// Why the checkpoint does not belong to this run.
-    pub fn misfit(&self, problem: &str) -> RunError {
-        RunError::File(format!("{}: {problem}", self.directory.join(CHECKPOINT).display()))
+    pub fn misfit(&self, problem: SetupError) -> RunError {
+        RunError::Misfit {
+            path: self.directory.join(CHECKPOINT),
+            problem: Box::new(problem),
+        }
     }
 
     /// Refuses a checkpoint of another configuration; only the run's steps may differ, as they do where it is made
@@ -335,21 +412,19 @@ impl Opened {
     pub fn check_fits(&self, config_of_checkpoint: &str) -> Result<(), RunError> {
         match without_steps(config_of_checkpoint) == without_steps(&self.config_text) {
             true => Ok(()),
-            false => Err(RunError::Config(format!(
-                "{} has changed since the checkpoint was written; restore it, or start a new run with it by --config",
-                self.directory.join(CONFIG).display()
-            ))),
+            false => Err(RunError::ConfigChanged(self.directory.join(CONFIG))),
         }
     }
 
     /// Refuses to go on to fewer steps than are done.
     pub fn check_steps(&self, done: u64) -> Result<(), RunError> {
-        match self.config.run.steps < done {
+        let steps = self.config.run.steps;
+        match steps < done {
             false => Ok(()),
-            true => Err(RunError::Config(format!(
-                "steps = {} cannot be used: {done} steps are done already; say more than that to go on",
-                self.config.run.steps
-            ))),
+            true => {
+                let wants = format!("{done} steps are done already; say more than that to go on");
+                Err(ConfigError::from(SettingError::value("steps", steps.to_string(), wants)).into())
+            }
         }
     }
 
@@ -415,7 +490,7 @@ fn without_steps(config_text: &str) -> Vec<&str> {
 /// claim(&directory, &config).unwrap();
 /// let text = config_text(&directory).unwrap().unwrap();
 /// assert_eq!(Config::build(&Config::read_toml(&text)?)?, config);
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn config_text(directory: &Path) -> Result<Option<String>, RunError> {
     let path = directory.join(CONFIG);
@@ -437,15 +512,13 @@ pub fn claim(directory: &Path, config: &Config) -> Result<(), RunError> {
 
 /// The configuration in a run directory, and its text.
 pub(crate) fn read_config(directory: &Path, registry: &Arc<Registry>) -> Result<(Config, String), RunError> {
-    let text = config_text(directory)?.ok_or_else(|| {
-        RunError::Directory(format!(
-            "{} is not a run directory: it has no {CONFIG}",
-            directory.display()
-        ))
-    })?;
+    let text = config_text(directory)?.ok_or_else(|| DirectoryError::NotARun(directory.to_path_buf()))?;
     let config = Config::read_toml(&text)
         .and_then(|assignments| Config::build_in(registry, &assignments))
-        .map_err(|error| RunError::Config(format!("{}: {error}", directory.join(CONFIG).display())))?;
+        .map_err(|error| RunError::ConfigFile {
+            path: directory.join(CONFIG),
+            error: Box::new(error),
+        })?;
     // A marker's text has no comments; the file that is written from it has.
     match directory.join(CONFIG).exists() {
         true => Ok((config, text)),
@@ -456,29 +529,16 @@ pub(crate) fn read_config(directory: &Path, registry: &Arc<Registry>) -> Result<
 /// Whether there is a checkpoint to go on from; where not, the run has to begin anew.
 fn has_checkpoint(directory: &Path) -> Result<bool, RunError> {
     match (directory.join(CHECKPOINT).exists(), directory.join(RESULT).exists()) {
-        (false, true) => Err(RunError::File(format!(
-            "{} holds a finished run whose {CHECKPOINT} is missing; there is nothing to go on from",
-            directory.display()
-        ))),
+        (false, true) => Err(RunError::NoCheckpoint(directory.to_path_buf())),
         (exists, _) => Ok(exists),
     }
 }
 
-/// Why a checkpoint cannot be read.
-pub(crate) fn of_another_version(path: &Path) -> RunError {
-    RunError::File(format!(
-        "{} was written by another version of this program",
-        path.display()
-    ))
-}
-
 /// Why a directory cannot be used.
 pub(crate) fn unusable(directory: &Path, error: &std::io::Error) -> RunError {
-    RunError::Directory(format!(
-        "cannot use {}: {}",
-        directory.display(),
-        artifact::reason(error)
-    ))
+    let path = directory.to_path_buf();
+    let reason = artifact::reason(error);
+    DirectoryError::Unusable { path, reason }.into()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use epgt_envs::TaskSpec;
 use epgt_settings::Value as _;
 
-use crate::Config;
+use crate::{Config, ConfigError};
 
 impl Config {
     /// The task of the run, with its options.
@@ -17,12 +17,12 @@ impl Config {
     /// let said = [Assignment::new("task", "Pendulum-v1"), Assignment::new("env.g", 9.81)];
     /// let config = Config::build(&said)?;
     /// assert_eq!(config.task()?.label(), "Pendulum-v1 (g = 9.81)");
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), epgt_train::ConfigError>(())
     /// ```
-    pub fn task(&self) -> Result<TaskSpec, String> {
-        let task = self.registry.task(&self.run.task).map_err(|error| error.to_string())?;
+    pub fn task(&self) -> Result<TaskSpec, ConfigError> {
+        let task = self.registry.task(&self.run.task)?;
         let options = self.env.iter().map(|(name, value)| (name, value));
-        task.with(options).map_err(|error| error.to_string())
+        Ok(task.with(options)?)
     }
 
     /// Notes what the user says of an option; whether the task has it is checked when all is said.
@@ -37,7 +37,7 @@ impl Config {
     }
 
     /// Checks the options that were said, and forgets those that are the task's defaults.
-    pub(crate) fn settle_env(&mut self) -> Result<(), String> {
+    pub(crate) fn settle_env(&mut self) -> Result<(), ConfigError> {
         self.env = self.task()?.options.changed();
         Ok(())
     }
@@ -61,9 +61,9 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Assignment, Config};
+    use crate::{Assignment, Config, ConfigError};
 
-    fn with(task: &str, options: &[(&str, &str)]) -> Result<Config, String> {
+    fn with(task: &str, options: &[(&str, &str)]) -> Result<Config, ConfigError> {
         let mut said = vec![Assignment::new("task", task)];
         let options = options
             .iter()
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn options_of_another_task_are_refused() {
-        let refused = |task, name| with(task, &[(name, "1")]).unwrap_err();
+        let refused = |task, name| with(task, &[(name, "1")]).unwrap_err().to_string();
         assert_eq!(
             refused("LunarLander-v3", "gravty"),
             "unknown option of LunarLander-v3 'gravty'; did you mean 'gravity'?"

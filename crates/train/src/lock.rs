@@ -27,7 +27,7 @@ pub(crate) fn lock(directory: &Path) -> Result<File, RunError> {
 /// assert!(is_training(&directory));
 /// drop(run);
 /// assert!(!is_training(&directory));
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn is_training(directory: &Path) -> bool {
     let probe = File::open(directory).map(|file| file.try_lock_shared());

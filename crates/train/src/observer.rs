@@ -34,7 +34,7 @@ use crate::outcome::{Progress, RunError};
 /// let mut curve = Curve::default();
 /// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut curve).unwrap();
 /// assert!(matches!(curve.0.last(), Some((2000, mean)) if *mean > 9.0));
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Observer {
     /// How it goes, a few times a second.

@@ -8,8 +8,11 @@ use epgt_envs::EnvError;
 use epgt_hyper::Costs;
 use serde::{Deserialize, Serialize};
 
-use crate::TrainError;
 use crate::artifact::ArtifactError;
+use crate::directory::DirectoryError;
+use crate::policy_file::{PolicyError, PolicyProblem};
+use crate::run::CHECKPOINT;
+use crate::{ConfigError, SetupError, TrainError};
 
 /// The summary of a run, also what `--json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -145,13 +148,44 @@ pub enum RunEnd {
 #[non_exhaustive]
 pub enum RunError {
     /// The settings cannot be used.
-    Config(String),
+    Config(ConfigError),
+    /// The settings in a run's directory cannot be used.
+    ConfigFile {
+        /// Where they are.
+        path: PathBuf,
+        /// Why.
+        error: Box<ConfigError>,
+    },
+    /// A run's configuration file has changed since its checkpoint was written.
+    ConfigChanged(PathBuf),
+    /// The scheduler takes a population, which is not a single run.
+    TakesPopulation {
+        /// The scheduler.
+        scheduler: String,
+    },
+    /// What trains cannot be made.
+    Setup(SetupError),
     /// The directory cannot be used, or is refused.
-    Directory(String),
+    Directory(DirectoryError),
     /// Another process is training in this directory.
     Taken(PathBuf),
-    /// A file of the run is missing or does not belong to the run.
-    File(String),
+    /// A finished run has no checkpoint to go on from.
+    NoCheckpoint(PathBuf),
+    /// A checkpoint was written by another version of the program.
+    OtherVersion(PathBuf),
+    /// A checkpoint does not belong to its run.
+    Misfit {
+        /// The checkpoint.
+        path: PathBuf,
+        /// What does not fit.
+        problem: Box<SetupError>,
+    },
+    /// A policy's file cannot be used.
+    Policy(PolicyError),
+    /// A policy cannot be made into a file.
+    PolicyEncoding(PolicyProblem),
+    /// What is to be written cannot be made into bytes; the reason.
+    Unwritable(String),
     /// A file could not be read or written.
     Artifact(ArtifactError),
     /// An environment failed.
@@ -192,9 +226,29 @@ impl RunError {
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Config(sentence) | Self::Directory(sentence) | Self::File(sentence) | Self::Observer(sentence) => {
-                f.write_str(sentence)
-            }
+            Self::Config(error) => error.fmt(f),
+            Self::ConfigFile { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::ConfigChanged(path) => write!(
+                f,
+                "{} has changed since the checkpoint was written; restore it, or start a new run with it by --config",
+                path.display()
+            ),
+            Self::TakesPopulation { scheduler } => write!(
+                f,
+                "the scheduler {scheduler} takes a population; start it with Training::create"
+            ),
+            Self::Setup(error) => error.fmt(f),
+            Self::Directory(error) => error.fmt(f),
+            Self::NoCheckpoint(directory) => write!(
+                f,
+                "{} holds a finished run whose {CHECKPOINT} is missing; there is nothing to go on from",
+                directory.display()
+            ),
+            Self::OtherVersion(path) => write!(f, "{} was written by another version of this program", path.display()),
+            Self::Misfit { path, problem } => write!(f, "{}: {problem}", path.display()),
+            Self::Policy(error) => error.fmt(f),
+            Self::PolicyEncoding(problem) => problem.fmt(f),
+            Self::Unwritable(sentence) | Self::Observer(sentence) => f.write_str(sentence),
             Self::Taken(directory) => write!(
                 f,
                 "cannot use {}: another process is training there; wait for it or stop it",
@@ -231,18 +285,55 @@ impl fmt::Display for RunError {
     }
 }
 
-impl std::error::Error for RunError {}
+impl std::error::Error for RunError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Config(error) => Some(error),
+            Self::ConfigFile { error, .. } => Some(error),
+            Self::Setup(error) => Some(error),
+            Self::Directory(error) => Some(error),
+            Self::Misfit { problem, .. } => Some(problem),
+            Self::Policy(error) => Some(error),
+            Self::PolicyEncoding(problem) => Some(problem),
+            Self::Artifact(error) => Some(error),
+            Self::Environment(error) | Self::BestPolicy(error) => Some(error),
+            Self::Training { cause, .. } => Some(cause),
+            Self::Member { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+}
+
+impl From<ConfigError> for RunError {
+    fn from(error: ConfigError) -> Self {
+        Self::Config(error)
+    }
+}
+
+impl From<SetupError> for RunError {
+    fn from(error: SetupError) -> Self {
+        match error {
+            SetupError::Config(error) => Self::Config(error),
+            error => Self::Setup(error),
+        }
+    }
+}
+
+impl From<DirectoryError> for RunError {
+    fn from(error: DirectoryError) -> Self {
+        Self::Directory(error)
+    }
+}
+
+impl From<PolicyError> for RunError {
+    fn from(error: PolicyError) -> Self {
+        Self::Policy(error)
+    }
+}
 
 impl From<ArtifactError> for RunError {
     fn from(error: ArtifactError) -> Self {
         Self::Artifact(error)
-    }
-}
-
-/// The errors of configurations are sentences.
-impl From<String> for RunError {
-    fn from(error: String) -> Self {
-        Self::Config(error)
     }
 }
 

@@ -14,12 +14,13 @@
 //! files are read as what they are, without any of these.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
-use epgt_envs::{Normalizer, RowShape, Space, TaskSpec};
+use epgt_envs::{EnvError, Normalizer, RowShape, Space, TaskSpec};
 use epgt_pg::{ActorCritic, PgError, PolicySettings};
 use epgt_rng::Pcg64;
-use epgt_settings::Settings;
+use epgt_settings::{SettingError, Settings, number};
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,177 @@ struct ImageLayers {
     image_hidden: Vec<usize>,
 }
 
+/// Why the bytes of a file are not a policy, or a policy cannot be made into bytes. The text goes on from a file's name and a colon.
+///
+/// ```
+/// use epgt_train::policy_file::{PolicyProblem, digest};
+/// let problem = digest(b"not a policy").unwrap_err();
+/// assert!(matches!(problem, PolicyProblem::Damaged(_)));
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PolicyProblem {
+    /// It is not a whole safetensors file, for this reason.
+    Damaged(String),
+    /// It is a safetensors file of another program.
+    NoDescription,
+    /// Its content is not what its digest was made of.
+    Altered,
+    /// It has a format of a later version.
+    Format(u32),
+    /// One of its settings is unknown.
+    Setting(SettingError),
+    /// Its settings are of no networks for its task.
+    Networks(PgError),
+    /// It describes more weights than it has room for.
+    MoreThanItHolds {
+        /// How many weights it describes.
+        weights: f64,
+    },
+    /// It lacks a tensor.
+    NoTensor(String),
+    /// A tensor has another shape than its networks have.
+    OtherShape(String),
+    /// A policy's tensors cannot be laid out, for this reason.
+    Layout(String),
+    /// A policy cannot be described, for this reason.
+    Description(String),
+}
+
+impl fmt::Display for PolicyProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged(reason) => write!(f, "it is damaged ({reason})"),
+            Self::NoDescription => f.write_str("it lacks the description that this program writes"),
+            Self::Altered => {
+                f.write_str("it was altered after it was written: its digest does not match; use another copy of it")
+            }
+            Self::Format(format) => write!(f, "it has format {format}, and this version reads up to {FORMAT}"),
+            Self::Setting(error) => write!(f, "{error}"),
+            Self::Networks(error) => write!(f, "{error}"),
+            Self::MoreThanItHolds { weights } => write!(
+                f,
+                "it describes networks of {} weights, more than it holds",
+                number(*weights)
+            ),
+            Self::NoTensor(name) => write!(f, "it lacks the tensor {name}"),
+            Self::OtherShape(name) => write!(f, "its tensor {name} has another shape"),
+            Self::Layout(reason) => write!(f, "cannot lay out the policy's tensors: {reason}"),
+            Self::Description(reason) => write!(f, "cannot describe the policy: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for PolicyProblem {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Setting(error) => Some(error),
+            Self::Networks(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<SettingError> for PolicyProblem {
+    fn from(error: SettingError) -> Self {
+        Self::Setting(error)
+    }
+}
+
+impl From<PgError> for PolicyProblem {
+    fn from(error: PgError) -> Self {
+        Self::Networks(error)
+    }
+}
+
+/// Why a policy file cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum PolicyError {
+    /// The file, or the checkpoint beside it, cannot be read.
+    Artifact(ArtifactError),
+    /// Its content is not what this program writes.
+    NotAPolicy {
+        /// The file.
+        path: PathBuf,
+        /// In what way.
+        problem: Box<PolicyProblem>,
+    },
+    /// Its task cannot be made here.
+    Task {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: EnvError,
+    },
+    /// The best policy of a run is not to be trusted.
+    Best {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: BestProblem,
+    },
+    /// The checkpoint that names a run's best policy was written by another version of the program.
+    OtherVersion(PathBuf),
+}
+
+/// What is wrong with the file of a run's best policy.
+#[derive(Clone, Debug, PartialEq)]
+pub enum BestProblem {
+    /// It is missing.
+    Missing,
+    /// Its content is damaged.
+    Content(Box<PolicyProblem>),
+    /// It is another policy than the run has kept.
+    Other,
+}
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Artifact(error) => write!(f, "{error}"),
+            Self::NotAPolicy { path, problem } => {
+                write!(f, "{} is not a policy of this program: {problem}", path.display())
+            }
+            Self::Task { path, error } => write!(f, "the policy {} cannot be played: {error}", path.display()),
+            Self::Best { path, problem } => {
+                write!(f, "{} ", path.display())?;
+                match problem {
+                    BestProblem::Missing => f.write_str("is missing")?,
+                    BestProblem::Content(problem) => write!(f, "cannot be trusted: {problem}")?,
+                    BestProblem::Other => f.write_str("is not the policy that the run has kept as its best")?,
+                }
+                f.write_str(
+                    "; `epgt train --resume` with its directory restores it from the checkpoint, and --last plays the last \
+                     policy instead",
+                )
+            }
+            Self::OtherVersion(path) => write!(f, "{} was written by another version of this program", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for PolicyError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Artifact(error) => Some(error),
+            Self::NotAPolicy { problem, .. } => Some(problem),
+            Self::Task { error, .. } => Some(error),
+            Self::Best {
+                problem: BestProblem::Content(problem),
+                ..
+            } => Some(problem),
+            Self::Best { .. } | Self::OtherVersion(_) => None,
+        }
+    }
+}
+
+impl From<ArtifactError> for PolicyError {
+    fn from(error: ArtifactError) -> Self {
+        Self::Artifact(error)
+    }
+}
+
 const FORMAT: u32 = 3;
 /// What files are given whose observations are numbers, so that older programs read them.
 const FORMAT_OF_NUMBERS: u32 = 2;
@@ -97,7 +269,7 @@ pub fn encode(
     networks: &ActorCritic,
     normalizer: &Normalizer,
     normalize_observations: bool,
-) -> Result<EncodedPolicy, String> {
+) -> Result<EncodedPolicy, PolicyProblem> {
     let image = task.image.map(|_| ImageLayers {
         conv_channels: settings.conv_channels.clone(),
         conv_kernels: settings.conv_kernels.clone(),
@@ -144,7 +316,7 @@ pub fn encode(
         .iter()
         .map(|(name, dtype, shape, data)| Ok((name.as_str(), TensorView::new(*dtype, shape.clone(), data)?)))
         .collect::<Result<Vec<_>, safetensors::SafeTensorError>>()
-        .map_err(|error| format!("cannot lay out the policy's tensors: {error}"))?;
+        .map_err(|error| PolicyProblem::Layout(error.to_string()))?;
     let digest = sha256_hex(&laid_out(&views, &description)?);
     description.digest = Some(digest.clone());
     let bytes = laid_out(&views, &description)?;
@@ -152,20 +324,21 @@ pub fn encode(
 }
 
 /// The bytes of a file with these tensors and this description.
-fn laid_out(views: &[(&str, TensorView<'_>)], description: &Description) -> Result<Vec<u8>, String> {
-    let text = serde_json::to_string(description).map_err(|error| format!("cannot describe the policy: {error}"))?;
+fn laid_out(views: &[(&str, TensorView<'_>)], description: &Description) -> Result<Vec<u8>, PolicyProblem> {
+    let text = serde_json::to_string(description).map_err(|error| PolicyProblem::Description(error.to_string()))?;
     // A single entry: the order of several in a hash map would change the bytes from run to run.
     let metadata = HashMap::from([("epgt".to_string(), text)]);
     safetensors::serialize(views.iter().map(|(name, view)| (*name, view)), Some(metadata))
-        .map_err(|error| format!("cannot lay out the policy's tensors: {error}"))
+        .map_err(|error| PolicyProblem::Layout(error.to_string()))
 }
 
 /// The digest that a file carries, if its content is what the digest was made of; `None` for files of versions that had none.
 ///
 /// ```
-/// assert!(epgt_train::policy_file::digest(b"not a policy").unwrap_err().contains("damaged"));
+/// let problem = epgt_train::policy_file::digest(b"not a policy").unwrap_err();
+/// assert!(problem.to_string().contains("damaged"));
 /// ```
-pub fn digest(bytes: &[u8]) -> Result<Option<String>, String> {
+pub fn digest(bytes: &[u8]) -> Result<Option<String>, PolicyProblem> {
     let (file, mut description) = parts(bytes)?;
     let Some(digest) = description.digest.take() else {
         return Ok(None);
@@ -177,21 +350,19 @@ pub fn digest(bytes: &[u8]) -> Result<Option<String>, String> {
         .collect();
     match sha256_hex(&laid_out(&views, &description)?) == digest {
         true => Ok(Some(digest)),
-        false => {
-            Err("it was altered after it was written: its digest does not match; use another copy of it".to_string())
-        }
+        false => Err(PolicyProblem::Altered),
     }
 }
 
 /// The tensors and the description of a file.
-fn parts(bytes: &[u8]) -> Result<(SafeTensors<'_>, Description), String> {
-    let damaged = |error: safetensors::SafeTensorError| format!("it is damaged ({error})");
+fn parts(bytes: &[u8]) -> Result<(SafeTensors<'_>, Description), PolicyProblem> {
+    let damaged = |error: safetensors::SafeTensorError| PolicyProblem::Damaged(error.to_string());
     let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(damaged)?;
     let file = SafeTensors::deserialize(bytes).map_err(damaged)?;
     let description = metadata.metadata().as_ref().and_then(|entries| entries.get("epgt"));
     let description = description
         .and_then(|text| serde_json::from_str(text).ok())
-        .ok_or_else(|| "it lacks the description that this program writes".to_string())?;
+        .ok_or(PolicyProblem::NoDescription)?;
     Ok((file, description))
 }
 
@@ -199,66 +370,61 @@ fn parts(bytes: &[u8]) -> Result<(SafeTensors<'_>, Description), String> {
 const MOST_BYTES: u64 = 8_000_000_000;
 
 /// Reads a policy file of one of the program's own tasks.
-pub fn read(path: &Path) -> Result<Policy, String> {
+pub fn read(path: &Path) -> Result<Policy, PolicyError> {
     read_in(path, &Registry::builtin())
 }
 
 /// Reads a policy file of any task that the registry holds.
-pub fn read_in(path: &Path, registry: &Registry) -> Result<Policy, String> {
+pub fn read_in(path: &Path, registry: &Registry) -> Result<Policy, PolicyError> {
     let unreadable = |reason: String| {
         let path = path.into();
-        ArtifactError::Unreadable { path, reason }.to_string()
+        ArtifactError::Unreadable { path, reason }
     };
     let about = std::fs::metadata(path).map_err(|error| unreadable(reason(&error)))?;
     if !about.is_file() {
-        return Err(unreadable("it is not a file".to_string()));
+        return Err(unreadable("it is not a file".to_string()).into());
     }
     if about.len() > MOST_BYTES {
-        return Err(unreadable(format!(
-            "its {} bytes are more than any policy has",
-            about.len()
-        )));
+        let reason = format!("its {} bytes are more than any policy has", about.len());
+        return Err(unreadable(reason).into());
     }
     let bytes = std::fs::read(path).map_err(|error| unreadable(reason(&error)))?;
+    let path = path.to_path_buf();
     decode(&bytes, registry).map_err(|refusal| match refusal {
-        Refusal::NotAPolicy(reason) => format!("{} is not a policy of this program: {reason}", path.display()),
-        Refusal::Task(reason) => format!("the policy {} cannot be played: {reason}", path.display()),
+        Refusal::NotAPolicy(problem) => PolicyError::NotAPolicy {
+            path,
+            problem: Box::new(problem),
+        },
+        Refusal::Task(error) => PolicyError::Task { path, error },
     })
 }
 
-/// Why a file cannot be used.
+/// Why bytes cannot be used.
 #[derive(Debug)]
 enum Refusal {
-    /// Its bytes are not what this program writes.
-    NotAPolicy(String),
-    /// Its task cannot be made here.
-    Task(String),
+    /// They are not what this program writes.
+    NotAPolicy(PolicyProblem),
+    /// Their task cannot be made here.
+    Task(EnvError),
 }
 
-impl From<PgError> for Refusal {
-    fn from(error: PgError) -> Self {
-        Self::NotAPolicy(error.to_string())
-    }
-}
-
-impl From<String> for Refusal {
-    fn from(reason: String) -> Self {
-        Self::NotAPolicy(reason)
+impl<E: Into<PolicyProblem>> From<E> for Refusal {
+    fn from(error: E) -> Self {
+        Self::NotAPolicy(error.into())
     }
 }
 
 fn decode(bytes: &[u8], registry: &Registry) -> Result<Policy, Refusal> {
     let (file, description) = parts(bytes)?;
     if description.format > FORMAT {
-        let format = description.format;
-        return Err(format!("it has format {format}, and this version reads up to {FORMAT}").into());
+        return Err(PolicyProblem::Format(description.format).into());
     }
     let digest = digest(bytes)?;
     let task = registry
         .task(&description.task)
         .and_then(|task| task.with(description.env))
-        .map_err(|error| Refusal::Task(error.to_string()))?;
-    let env = task.make().map_err(|error| Refusal::Task(error.to_string()))?;
+        .map_err(Refusal::Task)?;
+    let env = task.make().map_err(Refusal::Task)?;
     let mut settings = PolicySettings {
         hidden: description.hidden,
         value_hidden: description.value_hidden,
@@ -278,22 +444,18 @@ fn decode(bytes: &[u8], registry: &Registry) -> Result<Policy, Refusal> {
     let shape = RowShape::from(env.observation_space());
     let actions: &Space = env.action_space();
     // What the header describes is made only where the file is long enough to hold it.
-    let described = settings.size(shape, actions.size()).weights;
-    if described > (bytes.len() / size_of::<f32>()) as f64 {
-        return Err(format!(
-            "it describes networks of {} weights, more than it holds",
-            epgt_settings::number(described)
-        )
-        .into());
+    let weights = settings.size(shape, actions.size()).weights;
+    if weights > (bytes.len() / size_of::<f32>()) as f64 {
+        return Err(PolicyProblem::MoreThanItHolds { weights }.into());
     }
     let mut networks = ActorCritic::new(&settings, shape, actions, &mut Pcg64::from_seed(0));
     let shapes = networks.params.shapes().to_vec();
     for shape in &shapes {
         let tensor = file
             .tensor(&shape.name)
-            .map_err(|_| format!("it lacks the tensor {}", shape.name))?;
+            .map_err(|_| PolicyProblem::NoTensor(shape.name.clone()))?;
         if tensor.dtype() != Dtype::F32 || tensor.shape() != [shape.rows, shape.cols] {
-            return Err(format!("its tensor {} has another shape", shape.name).into());
+            return Err(PolicyProblem::OtherShape(shape.name.clone()).into());
         }
         let into = &mut networks.params.values_mut()[shape.offset..][..shape.rows * shape.cols];
         let (numbers, _) = tensor.data().as_chunks::<4>();
@@ -301,10 +463,12 @@ fn decode(bytes: &[u8], registry: &Registry) -> Result<Policy, Refusal> {
             .zip(numbers)
             .for_each(|(x, bytes)| *x = f32::from_le_bytes(*bytes));
     }
-    let statistics = |name: &str, numbers: usize| -> Result<Vec<f64>, String> {
-        let tensor = file.tensor(name).map_err(|_| format!("it lacks the tensor {name}"))?;
+    let statistics = |name: &str, numbers: usize| -> Result<Vec<f64>, PolicyProblem> {
+        let tensor = file
+            .tensor(name)
+            .map_err(|_| PolicyProblem::NoTensor(name.to_string()))?;
         if tensor.dtype() != Dtype::F64 || tensor.shape() != [numbers] {
-            return Err(format!("its tensor {name} has another shape"));
+            return Err(PolicyProblem::OtherShape(name.to_string()));
         }
         let (numbers, _) = tensor.data().as_chunks::<8>();
         Ok(numbers.iter().map(|bytes| f64::from_le_bytes(*bytes)).collect())
@@ -413,7 +577,7 @@ mod tests {
         let (networks, normalizer) = trained(&small());
         let encode = |task: &TaskSpec, settings| encode(task, &settings, &networks, &normalizer, true).unwrap().bytes;
         let reason = |bytes: &[u8]| match decode(bytes, &Registry::new()).err() {
-            Some(Refusal::NotAPolicy(reason)) => reason,
+            Some(Refusal::NotAPolicy(problem)) => problem.to_string(),
             other => panic!("{other:?}"),
         };
         let bytes = encode(&pendulum(), small());

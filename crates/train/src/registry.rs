@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 
 use epgt_envs::{EnvError, TaskSpec};
 use epgt_pg::{A2cSettings, AcktrSettings, HyperReward, MethodSettings, PpoSettings};
-use epgt_settings::unknown_choice;
+use epgt_settings::UnknownName;
 
 use crate::scheduler::Scheduler;
 
@@ -20,7 +20,7 @@ use crate::scheduler::Scheduler;
 /// let said = [("task", "CartPole-v1"), ("hyper.outcome", "finished")].map(|(key, value)| Assignment::new(key, value));
 /// let config = Config::build_in(&registry, &said)?;
 /// assert_eq!(config.reward.outcome.name(), "finished");
-/// # Ok::<(), String>(())
+/// # Ok::<(), epgt_train::ConfigError>(())
 /// ```
 #[derive(Clone)]
 pub struct Registry {
@@ -99,7 +99,7 @@ impl Registry {
     }
 
     /// The default settings of the method with this name; the error names the nearest one.
-    pub fn method(&self, name: &str) -> Result<Box<dyn MethodSettings>, String> {
+    pub fn method(&self, name: &str) -> Result<Box<dyn MethodSettings>, UnknownName> {
         let found = self.methods.iter().find(|method| method.name() == name);
         found.cloned().ok_or_else(|| refusal(name, &self.method_names()))
     }
@@ -110,13 +110,13 @@ impl Registry {
     }
 
     /// The scheduler with this name; the error names the nearest one.
-    pub fn scheduler(&self, name: &str) -> Result<Scheduler, String> {
+    pub fn scheduler(&self, name: &str) -> Result<Scheduler, UnknownName> {
         let found = self.schedulers.iter().find(|scheduler| scheduler.name() == name);
         found.cloned().ok_or_else(|| refusal(name, &self.scheduler_names()))
     }
 
     /// The hyper-reward with this name; the error names the nearest one.
-    pub fn hyper_reward(&self, name: &str) -> Result<HyperReward, String> {
+    pub fn hyper_reward(&self, name: &str) -> Result<HyperReward, UnknownName> {
         let found = self.hyper_rewards.iter().find(|reward| reward.name() == name);
         found.cloned().ok_or_else(|| refusal(name, &self.hyper_reward_names()))
     }
@@ -137,8 +137,8 @@ impl Registry {
     }
 }
 
-fn refusal(name: &str, names: &[&str]) -> String {
-    unknown_choice(name, names, &[])
+fn refusal(name: &str, names: &[&str]) -> UnknownName {
+    UnknownName::choice(name, names, &[])
 }
 
 /// Registries in which the same can be named are the same.

@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use crate::artifact;
-use crate::directory::of_another_version;
 use crate::outcome::RunError;
 use crate::run::{CHECKPOINT, Checkpoint};
 
@@ -33,12 +32,12 @@ pub struct Remembered {
 /// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut ()).unwrap();
 /// let memory = remembered(&directory).unwrap().unwrap();
 /// assert_eq!(memory.keys.len(), memory.key_dim * memory.values.len());
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn remembered(directory: &Path) -> Result<Option<Remembered>, RunError> {
     let path = directory.join(CHECKPOINT);
     let payload = artifact::open(&path)?;
-    let checkpoint: Checkpoint<'_> = postcard::from_bytes(&payload).map_err(|_| of_another_version(&path))?;
+    let checkpoint: Checkpoint<'_> = postcard::from_bytes(&payload).map_err(|_| RunError::OtherVersion(path))?;
     let Some(memory) = checkpoint.trainer.hyper.memory() else {
         return Ok(None);
     };

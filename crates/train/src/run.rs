@@ -77,7 +77,7 @@ struct Spent {
 /// let end = run.train(&Default::default(), &mut ()).unwrap();
 /// assert!(matches!(end, RunEnd::Finished(result) if result.steps == 2000));
 /// assert!(directory.join("best.safetensors").exists());
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Run {
     directory: RunDirectory,
@@ -95,10 +95,8 @@ impl Run {
     /// only its own files; a directory with other files is always refused.
     pub fn create(config: Config, directory: &Path, force: bool) -> Result<Self, RunError> {
         if config.scheduler.population().is_some() {
-            let name = config.run.scheduler.name();
-            return Err(RunError::Config(format!(
-                "the scheduler {name} takes a population; start it with Training::create"
-            )));
+            let scheduler = config.run.scheduler.name().to_string();
+            return Err(RunError::TakesPopulation { scheduler });
         }
         directory::refuse_taken(directory, force)?;
         // What cannot be trained leaves no directory behind.
@@ -125,7 +123,7 @@ impl Run {
         opened.check_fits(&checkpoint.head.config)?;
         let mut trainer = Trainer::for_checkpoint(&opened.config)?;
         let restored = trainer.restore(checkpoint.trainer);
-        restored.map_err(|error| opened.misfit(&error))?;
+        restored.map_err(|error| opened.misfit(error))?;
         opened.check_steps(trainer.counters.steps)?;
         let mut run = RunLoop::resume(opened.config.clone(), trainer, directory, &checkpoint.logs)?;
         run.best = checkpoint.best;

@@ -224,7 +224,7 @@ impl RunLoop {
             &trainer.normalizer,
             config.run.normalize_observations,
         );
-        Ok(policy.map_err(RunError::File)?)
+        Ok(policy.map_err(RunError::PolicyEncoding)?)
     }
 
     /// How it goes, with what is to be told once.

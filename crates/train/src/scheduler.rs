@@ -14,7 +14,7 @@ use crate::population::PopulationKind;
 /// use epgt_train::Registry;
 /// let pbt = Registry::builtin().scheduler("pbt")?;
 /// assert!(pbt.population().is_some() && !pbt.is_rule());
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
 pub enum Scheduler {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::directory::{discard, refuse_foreign, unusable};
+use crate::directory::{DirectoryError, discard, refuse_foreign, unusable};
 use crate::lock::lock;
 use crate::marker::{Holds, Marker};
 use crate::outcome::RunError;
@@ -45,23 +45,17 @@ impl SeedRun {
 /// let runs = begin_seeds(&config, 3, &directory, false).unwrap();
 /// assert_eq!(runs[2].directory, directory.join("seed-7"));
 /// assert_eq!(seed_runs(&directory).unwrap(), Some(runs));
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn begin_seeds(config: &Config, count: u64, directory: &Path, force: bool) -> Result<Vec<SeedRun>, RunError> {
-    let place = directory.display();
     let earlier = Marker::read(directory)?;
     match &earlier {
         None => refuse_foreign(directory)?,
         Some(marker) if marker.holds == Holds::Run => {
-            return Err(RunError::Directory(format!(
-                "{place} holds a single run; choose another --out"
-            )));
+            return Err(DirectoryError::HoldsSingleRun(directory.to_path_buf()).into());
         }
         Some(_) if !force => {
-            return Err(RunError::Directory(format!(
-                "{place} already holds the runs of several seeds; resume them with --resume, choose another --out, or replace them \
-                 with --force"
-            )));
+            return Err(DirectoryError::HoldsEarlierSeeds(directory.to_path_buf()).into());
         }
         Some(_) => {}
     }
@@ -84,7 +78,10 @@ pub fn seed_runs(directory: &Path) -> Result<Option<Vec<SeedRun>>, RunError> {
         _ => return Ok(None),
     };
     let config = Config::read_toml(&marker.config).and_then(|said| Config::build(&said));
-    let config = config.map_err(|error| RunError::Config(format!("{}: {error}", directory.display())))?;
+    let config = config.map_err(|error| RunError::ConfigFile {
+        path: directory.to_path_buf(),
+        error: Box::new(error),
+    })?;
     runs(directory, &config, &marker).map(Some)
 }
 

@@ -1,7 +1,8 @@
 //! The settings of a run itself, and how a user assigns any setting.
 
-use epgt_settings::{Value, choice, quoted, settings};
+use epgt_settings::{Value, Wanted, choice, settings};
 
+use crate::ConfigError;
 use crate::best::BestBy;
 use crate::evaluate::EvalActions;
 
@@ -37,6 +38,11 @@ impl Name {
         Self(name.to_string())
     }
 
+    /// The name in the text of a setting, whose quotes are optional.
+    pub(crate) fn read(text: &str) -> Self {
+        Self::new(text.trim().trim_matches('"'))
+    }
+
     /// The name itself.
     pub fn name(&self) -> &str {
         &self.0
@@ -44,8 +50,8 @@ impl Name {
 }
 
 impl Value for Name {
-    fn parse(text: &str) -> Result<Self, String> {
-        Ok(Self(text.trim().trim_matches('"').to_string()))
+    fn parse(text: &str) -> Result<Self, Wanted> {
+        Ok(Self::read(text))
     }
 
     fn show(&self) -> String {
@@ -150,12 +156,12 @@ impl Assignment {
     /// use epgt_train::Assignment;
     /// assert_eq!(Assignment::parse("hyper.hold=20")?, Assignment::new("hyper.hold", 20));
     /// assert!(Assignment::parse("hyper.hold").is_err());
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), epgt_train::ConfigError>(())
     /// ```
-    pub fn parse(text: &str) -> Result<Self, String> {
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let (key, value) = text
             .split_once('=')
-            .ok_or_else(|| format!("'{}' should be KEY=VALUE", quoted(text)))?;
+            .ok_or_else(|| ConfigError::NotAnAssignment(text.to_string()))?;
         Ok(Self::new(key.trim(), value.trim()))
     }
 }

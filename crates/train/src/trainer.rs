@@ -19,10 +19,9 @@ use epgt_pg::{ActorCritic, Earned, HyperReward, Method, NotFinite, Phase, Rollou
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
+use crate::error::{InitProblem, SetupError};
 use crate::logs::{self, Metrics};
-use crate::{
-    Config, EvalPlan, Evaluation, Registry, RunSettings, best_policy, device, evaluate, policy_file,
-};
+use crate::{Config, EvalPlan, Evaluation, Registry, RunSettings, best_policy, device, evaluate, policy_file};
 
 /// Episodes over which the training score is averaged.
 const SCORE_WINDOW: usize = 100;
@@ -33,6 +32,7 @@ const ROWS_OF_A_POLICY: f64 = 10_000.0;
 
 /// Why training stopped before its end.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum TrainError {
     /// The environment failed or gave something that is not a number.
     Environment(EnvError),
@@ -55,7 +55,15 @@ impl fmt::Display for TrainError {
     }
 }
 
-impl std::error::Error for TrainError {}
+impl std::error::Error for TrainError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Environment(error) => Some(error),
+            Self::Diverged(error) => Some(error),
+            Self::Device(_) | Self::HyperAgentDiverged(_) => None,
+        }
+    }
+}
 
 impl From<EnvError> for TrainError {
     fn from(error: EnvError) -> Self {
@@ -105,10 +113,10 @@ impl Counters {
 /// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
 /// let mut trainer = Trainer::new(&config)?;
 /// while !trainer.is_finished() {
-///     trainer.iterate().map_err(|error| error.to_string())?;
+///     trainer.iterate()?;
 /// }
 /// assert_eq!(trainer.counters.steps, 2000);
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Trainer {
     /// The policy and value networks.
@@ -159,7 +167,7 @@ pub struct SavedTrainer<'a> {
 
 impl Trainer {
     /// Sets up a training run; the configuration must have been checked ([`Config::build`]).
-    pub fn new(config: &Config) -> Result<Self, String> {
+    pub fn new(config: &Config) -> Result<Self, SetupError> {
         let mut trainer = Self::for_checkpoint(config)?;
         if !config.run.init.is_empty() {
             trainer.start_from(Path::new(&config.run.init), &config.registry)?;
@@ -168,13 +176,13 @@ impl Trainer {
     }
 
     /// A trainer that a checkpoint is restored into: what the run once started from need not be there any more.
-    pub(crate) fn for_checkpoint(config: &Config) -> Result<Self, String> {
+    pub(crate) fn for_checkpoint(config: &Config) -> Result<Self, SetupError> {
         let run = &config.run;
         let task = config.task()?;
         let (space, scheduled) = config.hyper_space()?;
         // Every purpose has a generator of its own, all determined by the one seed.
         let env_seed = Pcg64::for_purpose(run.seed, "environments", 0).next_u64() >> 1;
-        let mut envs = VecEnv::new(&task, run.n_envs, env_seed).map_err(|error| error.to_string())?;
+        let mut envs = VecEnv::new(&task, run.n_envs, env_seed)?;
         if run.staggered_starts {
             envs = envs.with_staggered_starts();
         }
@@ -196,8 +204,7 @@ impl Trainer {
         let remote = device::open(config, observation, &policy, &mut *method)?;
         if let Some((settings, tuned)) = config.rule()? {
             let rule = Rule::new(&settings, &*config.method, &tuned, run.seed);
-            let followed = rule.and_then(|rule| method.follow(rule));
-            followed.map_err(|error| error.to_string())?;
+            rule.and_then(|rule| method.follow(rule))?;
         }
         let hyper = HyperAgent::new(
             config.scheduler.of_agent(),
@@ -210,7 +217,7 @@ impl Trainer {
         let mut trainer = Self {
             method,
             normalizer,
-            hyper: hyper.map_err(|error| error.to_string())?,
+            hyper: hyper?,
             reward: config.registry.hyper_reward(config.reward.outcome.name())?,
             rollout: Rollout::new(config.method.n_steps(), run.n_envs, observation, action.size()),
             counters: Counters::default(),
@@ -235,23 +242,22 @@ impl Trainer {
 
     /// Starts from a trained policy, a file or the best one of a run, instead of random weights: networks and normalisation are the
     /// policy's, the optimiser has seen nothing.
-    fn start_from(&mut self, path: &Path, registry: &Registry) -> Result<(), String> {
-        let refusal = |problem: String| format!("init = {} cannot be used: {problem}", path.display());
+    fn start_from(&mut self, path: &Path, registry: &Registry) -> Result<(), SetupError> {
+        let refusal = |problem| SetupError::Init {
+            path: path.to_path_buf(),
+            problem,
+        };
         let file = match path.is_dir() {
-            true => best_policy(path)
-                .map_err(|error| error.to_string())?
-                .ok_or_else(|| refusal("the run there has kept no policy yet".to_string()))?,
+            true => best_policy(path)?.ok_or_else(|| refusal(InitProblem::NoPolicy))?,
             false => path.to_path_buf(),
         };
         let policy = policy_file::read_in(&file, registry)?;
-        if policy.normalizer.normalizes_observations() != self.normalizer.normalizes_observations() {
-            let said = policy.normalizer.normalizes_observations();
-            return Err(refusal(format!(
-                "it was trained with normalize_observations = {said}; set the same"
-            )));
+        let normalizes = policy.normalizer.normalizes_observations();
+        if normalizes != self.normalizer.normalizes_observations() {
+            return Err(refusal(InitProblem::Normalization(normalizes)));
         }
         let networks = self.policy.restore(policy.networks.params);
-        networks.map_err(|error| refusal(error.to_string()))?;
+        networks.map_err(|error| refusal(InitProblem::Networks(error)))?;
         self.normalizer
             .start_from(&policy.normalizer, policy.return_variance, ROWS_OF_A_POLICY);
         Ok(())
@@ -438,28 +444,23 @@ impl Trainer {
     }
 
     /// Goes on from a checkpoint of a trainer with the same configuration.
-    pub fn restore(&mut self, saved: SavedTrainer<'_>) -> Result<(), String> {
+    pub fn restore(&mut self, saved: SavedTrainer<'_>) -> Result<(), SetupError> {
         let fits = saved.observations.is_like(&self.rollout.last_observations().into());
         if !fits {
-            return Err("the checkpoint was made with another number of environments".to_string());
+            return Err(SetupError::OtherEnvironments);
         }
-        let networks = self.policy.restore(saved.parameters.into_owned());
-        networks.map_err(|error| error.to_string())?;
+        self.policy.restore(saved.parameters.into_owned())?;
         let reading = match self.reward.name() {
             "discounted" => Reading::First,
             "reward-rate" => Reading::Second,
             _ => Reading::Weighted,
         };
-        let hyper = self.hyper.restore(saved.hyper, reading);
-        hyper.map_err(|error| error.to_string())?;
-        self.envs
-            .restore(&saved.environments)
-            .map_err(|error| error.to_string())?;
-        let method = self.method.restore(saved.method);
-        method.map_err(|error| error.to_string())?;
+        self.hyper.restore(saved.hyper, reading)?;
+        self.envs.restore(&saved.environments)?;
+        self.method.restore(saved.method)?;
         let names = saved.metrics.iter().map(|(name, _)| name);
         if !names.eq(logs::metric_names(self).iter()) {
-            return Err("the checkpoint has other metrics than this run".to_string());
+            return Err(SetupError::OtherMetrics);
         }
         self.apply_hyper_action();
         self.normalizer = saved.normalizer.into_owned();

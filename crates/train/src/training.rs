@@ -20,7 +20,7 @@ use crate::{Config, ResumeWith, Run};
 /// let mut training = Training::create(config, &directory, false).unwrap();
 /// let Ok(RunEnd::Finished(result)) = training.train(&Default::default(), &mut ()) else { panic!() };
 /// assert_eq!(result.population.unwrap().members, 2);
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub enum Training {
     /// One trainer.

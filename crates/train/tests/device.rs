@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use epgt_nn::{
     AdamStep, Buffer, Projections, Remote, RemoteOptimiser, RemoteState, RmsPropStep, TanhLayer, clip_gradient_norm,
 };
-use epgt_pg::ActorCritic;
-use epgt_train::{Assignment, Config, Trainer};
+use epgt_pg::{ActorCritic, PgError};
+use epgt_train::{Assignment, Config, DeviceError, SetupError, Trainer};
 
 /// A processor that is this one.
 #[derive(Default)]
@@ -323,7 +323,11 @@ fn without_a_hyper_state_on_the_processor_the_networks_are_fetched_before_every_
 fn acktr_is_refused_by_a_processor_without_kfac() {
     let mut trainer = Trainer::new(&config("acktr", &[])).unwrap();
     let refusal = trainer.move_to(Mirror::of(&trainer)).unwrap_err();
-    assert_eq!(refusal, "acktr needs K-FAC, which mirror has not; use --device cpu");
+    assert_eq!(refusal, SetupError::Method(PgError::NoKfac("mirror".to_string())));
+    assert_eq!(
+        refusal.to_string(),
+        "acktr needs K-FAC, which mirror has not; use --device cpu"
+    );
 }
 
 #[test]
@@ -337,7 +341,11 @@ fn what_a_gpu_cannot_do_is_refused_in_one_sentence() {
         let all = all.iter().chain(more);
         let assignments: Vec<Assignment> = all.map(|&(key, value)| Assignment::new(key, value)).collect();
         let error = Trainer::new(&Config::build(&assignments).unwrap()).err().unwrap();
-        assert!(error.contains(reason) && error.contains("--device cpu"), "{error}");
+        assert!(
+            matches!(error, SetupError::Device(DeviceError::Unfit(why)) if why.contains(reason)),
+            "{error}"
+        );
+        assert!(error.to_string().ends_with("; use --device cpu"), "{error}");
     }
 }
 

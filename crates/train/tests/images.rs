@@ -51,7 +51,9 @@ fn a_run_on_images_goes_on_to_the_same_end_after_a_stop() {
 #[test]
 fn windows_that_do_not_fit_are_refused_in_one_sentence() {
     let settings = [("task", "PixelCatch-v0"), ("policy.conv_kernels", "[8, 9, 3]")];
-    let error = Config::build(&settings.map(|(key, value)| Assignment::new(key, value))).unwrap_err();
+    let error = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))
+        .unwrap_err()
+        .to_string();
     assert!(
         error.contains("PixelCatch-v0 shows 36 by 36 pixels, into which not all windows fit"),
         "{error}"

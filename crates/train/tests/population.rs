@@ -277,7 +277,7 @@ fn a_member_that_diverges_is_left_behind_and_the_others_go_on() {
 
 #[test]
 fn impossible_populations_are_refused_with_one_sentence() {
-    let refused = |pairs: &[(&str, &str)]| Config::build(&assignments(pairs)).unwrap_err();
+    let refused = |pairs: &[(&str, &str)]| Config::build(&assignments(pairs)).unwrap_err().to_string();
     let pbt = ("scheduler", "pbt");
     assert_eq!(
         refused(&[pbt, ("population.size", "1")]),

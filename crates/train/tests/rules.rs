@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use epgt_train::table::read_csv;
-use epgt_train::{Assignment, Config, Run, RunEnd, RunResult, Trainer};
+use epgt_train::{Assignment, Config, ConfigError, Run, RunEnd, RunResult, Trainer};
 
 const RULES: [(&str, &[(&str, &str)]); 2] = [
     (
@@ -26,7 +26,7 @@ const RULES: [(&str, &[(&str, &str)]); 2] = [
     ),
 ];
 
-fn config(scheduler: &str, more: &[(&str, &str)]) -> Result<Config, String> {
+fn config(scheduler: &str, more: &[(&str, &str)]) -> Result<Config, ConfigError> {
     let base = [
         ("task", "CartPole-v1"),
         ("algo", "a2c"),
@@ -155,7 +155,7 @@ fn what_a_rule_cannot_do_is_refused_in_a_sentence() {
             "normalize_advantage = false",
         ),
     ] {
-        let refusal = config(scheduler, &[more]).unwrap_err();
+        let refusal = config(scheduler, &[more]).unwrap_err().to_string();
         assert!(refusal.contains(sentence), "{more:?}: {refusal}");
     }
     // Another scheduler may stand beside settings of these.
@@ -169,7 +169,7 @@ fn a_checkpoint_of_another_rule_is_refused() {
     for other in ["meta-gradient", "fixed"] {
         let mut other = trainer(other);
         other.iterate().unwrap();
-        let refusal = hoof.restore(other.save()).unwrap_err();
+        let refusal = hoof.restore(other.save()).unwrap_err().to_string();
         assert!(refusal.contains("another scheduler"), "{refusal}");
     }
 }

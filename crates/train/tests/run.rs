@@ -393,7 +393,7 @@ fn a_run_can_start_from_a_trained_policy() {
         ("policy.hidden", "[7]", "use the settings it was trained with"),
         ("normalize_observations", "false", "normalize_observations = true"),
     ] {
-        let refusal = Trainer::new(&student(key, value)).err().unwrap();
+        let refusal = Trainer::new(&student(key, value)).err().unwrap().to_string();
         assert!(refusal.starts_with("init = ") && refusal.contains(problem), "{refusal}");
     }
     // The policy may be gone by the time that the run is resumed.

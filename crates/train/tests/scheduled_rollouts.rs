@@ -1,8 +1,8 @@
 //! Rollouts whose length is scheduled: what is refused, and where the run ends.
 
-use epgt_train::{Assignment, Config, Trainer};
+use epgt_train::{Assignment, Config, ConfigError, Trainer};
 
-fn build(pairs: &[(&str, &str)]) -> Result<Config, String> {
+fn build(pairs: &[(&str, &str)]) -> Result<Config, ConfigError> {
     let task = [("task", "CartPole-v1"), ("n_envs", "8")];
     let all = task.iter().chain(pairs);
     let assignments: Vec<_> = all.map(|(key, value)| Assignment::new(*key, value)).collect();
@@ -16,11 +16,15 @@ fn every_scheduled_value_passes_the_checks_of_a_fixed_one() {
         let algo = ("algo", algo);
         let fixed = ("n_steps", "16");
         assert_eq!(
-            build(&[algo, steps, fixed, ("tune.n_steps", "5:1000")]).unwrap_err(),
+            build(&[algo, steps, fixed, ("tune.n_steps", "5:1000")])
+                .unwrap_err()
+                .to_string(),
             "cannot schedule n_steps = 1000: steps = 5000 is less than one rollout of 8 environments times 1000 steps; raise it to \
              8000 or more"
         );
-        let error = build(&[algo, ("steps", "1e13"), fixed, ("tune.n_steps", "5:1e9")]).unwrap_err();
+        let error = build(&[algo, ("steps", "1e13"), fixed, ("tune.n_steps", "5:1e9")])
+            .unwrap_err()
+            .to_string();
         assert!(
             error.starts_with("cannot schedule n_steps = 1000000000: these settings need about"),
             "{error}"
@@ -37,7 +41,10 @@ fn every_scheduled_value_passes_the_checks_of_a_fixed_one() {
             let population = ("population.runs", "2");
             let refused = [&scheduled[..], &[population, ("tune.n_steps", "5:1000")]].concat();
             assert!(
-                build(&refused).unwrap_err().contains("n_steps = 1000: steps = 5000"),
+                build(&refused)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("n_steps = 1000: steps = 5000"),
                 "{scheduler}"
             );
             let accepted = [&scheduled[..], &[population, ("tune.n_steps", "5:600")]].concat();
@@ -56,7 +63,7 @@ fn every_scheduled_value_passes_the_checks_of_a_fixed_one() {
     let (long, large) = (("tune.n_steps", "16:100000"), ("tune.batch_size", "64:1000000"));
     assert!(build(&[&ppo[..], &[long]].concat()).is_ok());
     assert!(build(&[&ppo[..], &[large]].concat()).is_ok());
-    let error = build(&[&ppo[..], &[long, large]].concat()).unwrap_err();
+    let error = build(&[&ppo[..], &[long, large]].concat()).unwrap_err().to_string();
     assert!(
         error.starts_with("cannot schedule batch_size = 1000000 with n_steps = 100000: these settings need"),
         "{error}"

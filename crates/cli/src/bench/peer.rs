@@ -81,7 +81,7 @@ impl Peer {
             "activation": policy.activation.name(),
             "log_std_init": policy.log_std_init,
         });
-        let task = config.task()?;
+        let task = config.task().map_err(output::told)?;
         settings["options"] = json!(task.options.changed());
         if task.image.is_some() {
             settings["atari"] = json!(task.is_atari());

@@ -5,13 +5,15 @@ use epgt_rng::Pcg64;
 use epgt_train::{Config, usage};
 use serde_json::{Value, json};
 
+use crate::output;
+
 /// Rows of random actions that are drawn beforehand and used in turn.
 const ACTION_ROWS: usize = 1024;
 
 /// Steps the environments with random actions, and says what the stepping alone cost.
 pub fn measure(config: &Config) -> Result<Value, String> {
     let (run, n) = (&config.run, config.run.n_envs);
-    let task = config.task()?;
+    let task = config.task().map_err(output::told)?;
     let mut envs = VecEnv::new(&task, n, run.seed).map_err(|error| error.to_string())?;
     let mut observations = Observations::new(RowShape::from(envs.observation_space()), n);
     let mut rewards = vec![0.0; n];

@@ -41,7 +41,7 @@ impl RunLog {
         let mut config = Config::read_toml(&text)
             .and_then(|assignments| Config::build(&assignments))
             .map_err(|error| format!("{}: {error}", path.display()))?;
-        let (space, _) = config.hyper_space()?;
+        let (space, _) = config.hyper_space().map_err(output::told)?;
         let options = groups(&config, &space).iter().sum();
         config.hyper.action_values = config.scheduler.of_agent().action_values(config.hyper.action_values);
         let decisions = read_decisions(directory, &space, options).map_err(output::told)?;

@@ -3,44 +3,45 @@
 use epgt_envs::RowShape;
 use epgt_hyper::{Axis, EncoderKind, Grid, HyperSpace};
 use epgt_pg::{Effect, Kind, MethodSettings, RuleSettings, Tuned};
-use epgt_settings::{number, quoted};
 
-use super::Config;
+use super::{Config, ConfigError, MOST_GIGABYTES};
 use crate::scheduler::{RuleKind, Scheduler};
 
 impl Config {
     /// The hyper-space that `[tune]` describes, with each axis' index among the method's hyperparameters.
-    pub fn hyper_space(&self) -> Result<(HyperSpace, Vec<usize>), String> {
+    pub fn hyper_space(&self) -> Result<(HyperSpace, Vec<usize>), ConfigError> {
         let mut axes = Vec::new();
         let mut indices = Vec::new();
         let method = &*self.method;
-        let sentence = |error: epgt_hyper::HyperError| error.to_string();
         for (name, grid) in &self.tune {
-            let index = method.index(name).map_err(|error| error.to_string())?;
+            let index = method.index(name)?;
             let hyperparameter = &method.hyperparameters()[index];
             let default = method.get(index);
             let rate = hyperparameter.kind == Kind::LearningRateLike;
-            let layout = Grid::parse(grid).map_err(|error| error.to_string())?;
-            let axis = Axis::new(name, default, &layout, rate).map_err(sentence)?;
+            let axis = Axis::new(name, default, &Grid::parse(grid)?, rate)?;
             for &value in &axis.values {
                 hyperparameter.validate(value).map_err(|error| {
                     // Where a rule made the value, the rule is told.
                     match grid.starts_with(char::is_alphabetic) {
-                        true => format!("cannot schedule {name} by {}: {error}", quoted(grid)),
-                        false => error.to_string(),
+                        true => ConfigError::Grid {
+                            name: name.clone(),
+                            grid: grid.clone(),
+                            error: Box::new(error),
+                        },
+                        false => ConfigError::Tuned(error),
                     }
                 })?;
             }
             axes.push(axis);
             indices.push(index);
         }
-        let space = HyperSpace::new(axes, self.hyper.max_actions).map_err(sentence)?;
-        self.scheduler.of_agent().check(&space).map_err(sentence)?;
+        let space = HyperSpace::new(axes, self.hyper.max_actions)?;
+        self.scheduler.of_agent().check(&space)?;
         Ok((space, indices))
     }
 
     /// The rule inside of the method's update, where the scheduler is one, with what it may change: the ends of a grid are bounds.
-    pub fn rule(&self) -> Result<Option<(RuleSettings, Vec<Tuned>)>, String> {
+    pub fn rule(&self) -> Result<Option<(RuleSettings, Vec<Tuned>)>, ConfigError> {
         let (space, indices) = self.hyper_space()?;
         let settings = match self.scheduler {
             Scheduler::Rule(RuleKind::Hoof) => RuleSettings::Hoof(self.hoof.clone()),
@@ -74,7 +75,7 @@ impl Config {
     /// let settings = [("task", "CartPole-v1"), ("n_envs", "8"), ("a2c.n_steps", "5"), ("steps", "1999")];
     /// let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))?;
     /// assert_eq!(config.total_steps(), 1960);
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), epgt_train::ConfigError>(())
     /// ```
     pub fn total_steps(&self) -> u64 {
         match self.tune.iter().any(|(name, _)| name == "n_steps") {
@@ -84,7 +85,7 @@ impl Config {
     }
 
     /// Steps T of the shortest rollout of the run: of what is left of the budget less is not played.
-    pub(crate) fn shortest_rollout(&self) -> Result<usize, String> {
+    pub(crate) fn shortest_rollout(&self) -> Result<usize, ConfigError> {
         let (space, _) = self.hyper_space()?;
         let axis = space.axes().iter().find(|axis| axis.name == "n_steps");
         let scheduled = axis.map(|axis| axis.values[0] as usize);
@@ -104,7 +105,7 @@ impl Config {
     /// let falling = [("task", "CartPole-v1"), ("learning_rate_schedule", "linear")];
     /// let config = Config::build(&falling.map(|(key, value)| Assignment::new(key, value)))?;
     /// assert!(config.schedule_sentence().starts_with("In force is learning_rate times the share of training that is left"));
-    /// # Ok::<(), String>(())
+    /// # Ok::<(), epgt_train::ConfigError>(())
     /// ```
     pub fn schedule_sentence(&self) -> String {
         match self.method.falling().as_slice() {
@@ -119,7 +120,7 @@ impl Config {
 
     /// Environment steps at which the last update phase begins, at the earliest, and the most rows that one of its updates
     /// takes.
-    pub(crate) fn end(&self) -> Result<(u64, u64), String> {
+    pub(crate) fn end(&self) -> Result<(u64, u64), ConfigError> {
         let (space, _) = self.hyper_space()?;
         let largest = |name: &str| {
             let axis = space.axes().iter().find(|axis| axis.name == name);
@@ -144,7 +145,7 @@ impl Config {
     /// Refuses a method's settings that the run cannot be made with, and those that something scheduled would lead to: what a
     /// hyper-agent or a population may choose passes the checks of what a user says. Each scheduled value is tried alone, and the
     /// outermost values of all together.
-    pub(super) fn check_method(&self) -> Result<(), String> {
+    pub(super) fn check_method(&self) -> Result<(), ConfigError> {
         let footprint = self.footprint()?;
         self.check_method_at(&*self.method, &footprint)?;
         let (space, indices) = self.hyper_space()?;
@@ -154,52 +155,47 @@ impl Config {
                 let mut method = self.method.clone();
                 method.set(index, value);
                 self.check_method_at(&*method, &footprint)
-                    .map_err(|error| format!("cannot schedule {} = {}: {error}", axis.name, number(value)))?;
+                    .map_err(|error| unschedulable(vec![(axis.name.clone(), value)], error))?;
             }
         }
         for corner in 0..1u64 << axes().count() {
             let mut method = self.method.clone();
-            let mut said = Vec::new();
+            let mut values = Vec::new();
             for (i, (axis, &index)) in axes().enumerate() {
                 let end = if corner >> i & 1 == 0 { 0 } else { axis.values.len() - 1 };
                 method.set(index, axis.values[end]);
-                said.push(format!("{} = {}", axis.name, number(axis.values[end])));
+                values.push((axis.name.clone(), axis.values[end]));
             }
             self.check_method_at(&*method, &footprint)
-                .map_err(|error| format!("cannot schedule {}: {error}", said.join(" with ")))?;
+                .map_err(|error| unschedulable(values, error))?;
         }
         Ok(())
     }
 
     /// Refuses settings of the method that do not go together with the run's.
-    fn check_method_at(&self, method: &dyn MethodSettings, footprint: &Footprint) -> Result<(), String> {
-        const MOST_GIGABYTES: f64 = 16.0;
+    fn check_method_at(&self, method: &dyn MethodSettings, footprint: &Footprint) -> Result<(), ConfigError> {
         let run = &self.run;
-        let section = run.algo.name();
-        method.validate().map_err(|error| format!("{section}.{error}"))?;
+        let section = self.method.name();
+        method
+            .validate()
+            .map_err(|error| ConfigError::Method { section, error })?;
         let gigabytes = footprint.gigabytes(run.n_envs, method);
-        // What no usual machine can hold is refused, instead of running out of memory later.
         if gigabytes > MOST_GIGABYTES {
-            return Err(format!(
-                "these settings need about {} GB, more than the {MOST_GIGABYTES} GB that are accepted; lower n_envs, n_steps, \
-                 policy.hidden or the sizes in the hyper and population sections",
-                number(gigabytes.round())
-            ));
+            return Err(ConfigError::TooMuchMemory { gigabytes });
         }
         let rollout = (run.n_envs as u64).saturating_mul(method.n_steps() as u64);
         match run.steps >= rollout {
             true => Ok(()),
-            false => Err(format!(
-                "steps = {} is less than one rollout of {} environments times {} steps; raise it to {rollout} or more",
-                run.steps,
-                run.n_envs,
-                method.n_steps(),
-            )),
+            false => Err(ConfigError::LessThanARollout {
+                steps: run.steps,
+                n_envs: run.n_envs,
+                n_steps: method.n_steps(),
+            }),
         }
     }
 
     /// The memory that the run takes: environments, rollouts, networks with their optimisers, and hyper-agents, roughly but in full.
-    fn footprint(&self) -> Result<Footprint, String> {
+    fn footprint(&self) -> Result<Footprint, ConfigError> {
         /// Numbers of a simulator's state, and of what is kept of its episode.
         const OF_AN_ENVIRONMENT: f64 = 50_000.0;
         let task = self.task()?;
@@ -231,6 +227,14 @@ impl Config {
             per_row: row + action as f64 + 20.0,
             per_updated_row: 2.0 * size.activations,
         })
+    }
+}
+
+/// Why values cannot be scheduled.
+fn unschedulable(values: Vec<(String, f64)>, error: ConfigError) -> ConfigError {
+    ConfigError::Scheduled {
+        values,
+        error: Box::new(error),
     }
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::pb2::{self, Observation};
 use super::range::Range;
 use super::settings::{PopulationKind, PopulationSettings};
+use crate::SetupError;
 
 /// What an exchange does to a member.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,9 +138,9 @@ impl Exchange {
     }
 
     /// Goes on from a checkpoint of a population with the same settings.
-    pub fn restore(&mut self, state: ExchangeState) -> Result<(), String> {
+    pub fn restore(&mut self, state: ExchangeState) -> Result<(), SetupError> {
         if state.values.len() != self.state.values.len() || state.values[0].len() != self.ranges.len() {
-            return Err("the checkpoint is of another population".to_string());
+            return Err(SetupError::OtherPopulation);
         }
         self.state = state;
         Ok(())

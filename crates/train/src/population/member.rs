@@ -17,7 +17,7 @@ use crate::outcome::{Progress, RunError};
 use crate::policy_file::EncodedPolicy;
 use crate::run_loop::{Phase, PhaseError, RunLoop};
 use crate::trainer::{SavedTrainer, TrainError, Trainer};
-use crate::{Config, usage};
+use crate::{Config, SetupError, usage};
 
 /// What a display may look at while a member trains.
 pub(super) struct Gauge {
@@ -127,7 +127,7 @@ struct Record {
 
 impl Member {
     /// What member `index` of a population with this configuration begins with.
-    pub fn trainer(config: &Config, index: usize, values: &[f64]) -> Result<Trainer, String> {
+    pub fn trainer(config: &Config, index: usize, values: &[f64]) -> Result<Trainer, SetupError> {
         let mut trainer = Trainer::new(&member_config(config, index))?;
         trainer.keep(values);
         Ok(trainer)
@@ -151,7 +151,7 @@ impl Member {
     pub fn resume(config: &Config, index: usize, directory: &Path, saved: SavedMember<'_>) -> Result<Self, RunError> {
         let (config, directory) = (member_config(config, index), member_directory(directory, index));
         let mut trainer = Trainer::for_checkpoint(&config)?;
-        trainer.restore(saved.trainer).map_err(RunError::File)?;
+        trainer.restore(saved.trainer)?;
         let mut run = RunLoop::resume(config, trainer, &directory, &saved.logs)?;
         let record = saved.record;
         run.best = record.best;

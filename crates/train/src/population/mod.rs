@@ -30,6 +30,7 @@ pub use gp::{GaussianProcess, Kernel, most_likely};
 pub use range::Range;
 pub use run::PopulationRun;
 pub use search::{grid, random_search};
+pub(crate) use settings::MOST_MEMBERS;
 pub use settings::{PopulationKind, PopulationSettings};
 
 /// The table of all exchanges in a run directory.

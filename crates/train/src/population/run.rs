@@ -34,7 +34,7 @@ use crate::observer::Observer;
 use crate::outcome::{PopulationResult, Progress, RunEnd, RunError, RunResult};
 use crate::run::LEAST_CHECKPOINT;
 use crate::run_loop::{Clock, Conditions};
-use crate::{Config, usage};
+use crate::{Config, SetupError, usage};
 use begin::Start;
 
 #[derive(Serialize, Deserialize)]
@@ -68,7 +68,7 @@ struct Kept {
 /// let mut run = PopulationRun::create(config, &directory, false).unwrap();
 /// let Ok(RunEnd::Finished(result)) = run.train(&Default::default(), &mut ()) else { panic!() };
 /// assert_eq!((result.steps, result.population.unwrap().steps_all_members), (2000, 8000));
-/// # Ok::<(), String>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct PopulationRun {
     directory: RunDirectory,
@@ -143,10 +143,10 @@ impl PopulationRun {
         let mut exchange = begin::exchange(&opened.config)?;
         if let (Some(exchange), Some(state)) = (&mut exchange, checkpoint.exchange) {
             let restored = exchange.restore(state.into_owned());
-            restored.map_err(|error| opened.misfit(&error))?;
+            restored.map_err(|error| opened.misfit(error))?;
         }
         if checkpoint.members.len() != opened.config.population.members(&opened.config)? {
-            return Err(opened.misfit("it holds another number of members"));
+            return Err(opened.misfit(SetupError::OtherMembers));
         }
         let saved = checkpoint.members.into_iter().enumerate();
         let members: Vec<Member> = saved

@@ -3,10 +3,10 @@
 use epgt_hyper::{About, Choosing};
 use epgt_settings::settings;
 
-use crate::Config;
+use crate::{Config, ConfigError};
 
 /// Members train side by side and each keeps its logs open; systems allow a process some thousand files.
-const MOST_MEMBERS: usize = 256;
+pub(crate) const MOST_MEMBERS: usize = 256;
 
 settings! {
     /// Settings of the schedulers that take several runs side by side: `pbt`, `pb2`, `grid` and `random-search`. The run's `steps`
@@ -87,73 +87,58 @@ impl PopulationKind {
 
 impl PopulationSettings {
     /// Refuses a configuration that no population can be made of, in one sentence.
-    pub(crate) fn validate(&self, config: &Config) -> Result<(), String> {
+    pub(crate) fn validate(&self, config: &Config) -> Result<(), ConfigError> {
         let Some(kind) = config.scheduler.population() else {
             return Ok(());
         };
-        let name = kind.about().name;
+        let scheduler = kind.about().name;
         let combinations = config.hyper_space()?.0.len();
         if combinations < 2 {
-            return Err(format!(
-                "the scheduler {name} has nothing to choose from; name hyperparameters and their values, such as \
-                 --tune learning_rate=paper:3"
-            ));
+            return Err(ConfigError::NothingToChoose { scheduler });
         }
         let members = self.members(config)?;
         if members > MOST_MEMBERS {
-            return Err(format!(
-                "the scheduler {name} would take {members} members, more than the {MOST_MEMBERS} that are trained side by side; \
-                 tune fewer values, or lower population.size or population.runs"
-            ));
+            return Err(ConfigError::TooManyMembers { scheduler, members });
         }
         match kind {
-            PopulationKind::RandomSearch if self.runs == 0 || self.runs > combinations => Err(format!(
-                "population.runs = {} must lie between 1 and the {combinations} combinations of tuned values",
-                self.runs
-            )),
+            PopulationKind::RandomSearch if self.runs == 0 || self.runs > combinations => {
+                let problem = format!("must lie between 1 and the {combinations} combinations of tuned values");
+                Err(ConfigError::population("runs", self.runs, problem))
+            }
             PopulationKind::Pbt | PopulationKind::Pb2 => self.validate_exchange(config.run.steps),
             _ => Ok(()),
         }
     }
 
-    fn validate_exchange(&self, steps: u64) -> Result<(), String> {
+    fn validate_exchange(&self, steps: u64) -> Result<(), ConfigError> {
         if self.size < 2 {
-            return Err(format!(
-                "population.size = {} leaves nobody to copy from; use 2 or more",
-                self.size
-            ));
+            let problem = "leaves nobody to copy from; use 2 or more";
+            return Err(ConfigError::population("size", self.size, problem));
         }
         if self.ready == 0 || self.ready >= steps {
-            return Err(format!(
-                "population.ready = {} must lie above 0 and below steps = {steps}, or no member ever copies another; \
-                 change either",
-                self.ready
-            ));
+            let problem =
+                format!("must lie above 0 and below steps = {steps}, or no member ever copies another; change either");
+            return Err(ConfigError::population("ready", self.ready, problem));
         }
         if !(self.quantile > 0.0 && self.quantile <= 0.5) {
-            return Err(format!(
-                "population.quantile = {} must lie above 0 and at most 0.5",
-                self.quantile
-            ));
+            let problem = "must lie above 0 and at most 0.5";
+            return Err(ConfigError::population("quantile", self.quantile, problem));
         }
         if !(0.0..=1.0).contains(&self.resample) {
-            return Err(format!(
-                "population.resample = {} must lie between 0 and 1",
-                self.resample
-            ));
+            let problem = "must lie between 0 and 1";
+            return Err(ConfigError::population("resample", self.resample, problem));
         }
         let (down, up) = (self.perturb_down, self.perturb_up);
         if !(down > 0.0 && down <= 1.0 && up >= 1.0 && up.is_finite()) {
-            return Err(format!(
-                "population.perturb_down = {down} must lie above 0 and at most 1, and population.perturb_up = {up} must be at \
-                 least 1"
-            ));
+            let problem =
+                format!("must lie above 0 and at most 1, and population.perturb_up = {up} must be at least 1");
+            return Err(ConfigError::population("perturb_down", down, problem));
         }
         Ok(())
     }
 
     /// Members of the population that a configuration describes.
-    pub(crate) fn members(&self, config: &Config) -> Result<usize, String> {
+    pub(crate) fn members(&self, config: &Config) -> Result<usize, ConfigError> {
         Ok(match config.scheduler.population() {
             Some(PopulationKind::Pbt | PopulationKind::Pb2) => self.size,
             Some(PopulationKind::RandomSearch) => self.runs,

@@ -4,7 +4,7 @@ use epgt_pg::Kind;
 
 use crate::population::member::Member;
 use crate::population::{Exchange, PopulationKind, Range, grid, random_search};
-use crate::{Config, Trainer};
+use crate::{Config, ConfigError, SetupError, Trainer};
 
 /// What a population begins with, before it has a directory.
 pub(super) struct Start {
@@ -16,7 +16,7 @@ pub(super) struct Start {
 
 impl Start {
     /// The start of a population with this configuration.
-    pub fn new(config: &Config) -> Result<Self, String> {
+    pub fn new(config: &Config) -> Result<Self, SetupError> {
         let exchange = exchange(config)?;
         let values = first_values(config, exchange.as_ref())?;
         let members = values.iter().enumerate();
@@ -30,7 +30,7 @@ impl Start {
 }
 
 /// Who decides about exchanges; the searches have nobody.
-pub(super) fn exchange(config: &Config) -> Result<Option<Exchange>, String> {
+pub(super) fn exchange(config: &Config) -> Result<Option<Exchange>, ConfigError> {
     let Some(kind) = config.scheduler.population().filter(|kind| kind.exchanges()) else {
         return Ok(None);
     };
@@ -49,7 +49,7 @@ pub(super) fn exchange(config: &Config) -> Result<Option<Exchange>, String> {
 }
 
 /// The values that each member begins with.
-fn first_values(config: &Config, exchange: Option<&Exchange>) -> Result<Vec<Vec<f64>>, String> {
+fn first_values(config: &Config, exchange: Option<&Exchange>) -> Result<Vec<Vec<f64>>, ConfigError> {
     let (space, _) = config.hyper_space()?;
     let settings = &config.population;
     Ok(match exchange {
