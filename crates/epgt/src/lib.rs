@@ -49,13 +49,13 @@
 //! A [`Run`] is a trainer with logs, evaluations and checkpoints around it: the directory that `epgt train` makes.
 //!
 //! ```
-//! use epgt::{Assignment, Config, Run, RunEnd};
+//! use epgt::{Assignment, Config, Progress, Run, RunEnd};
 //!
 //! # let place = tempfile::tempdir()?;
 //! # let directory = place.path().join("run");
 //! let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
 //! let mut run = Run::create(config, &directory, false)?;
-//! let end = run.train(&Default::default(), &mut |progress| println!("{} steps", progress.steps))?;
+//! let end = run.train(&Default::default(), &mut |progress: &Progress| println!("{} steps", progress.steps))?;
 //! assert!(matches!(end, RunEnd::Finished(result) if result.steps == 2000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

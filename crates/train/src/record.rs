@@ -38,7 +38,7 @@ const DEPTH: usize = 8;
 /// # let place = tempfile::tempdir()?;
 /// # let directory = place.path().join("run");
 /// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
-/// Run::create(config, &directory, false)?.train(&Default::default(), &mut |_| {})?;
+/// Run::create(config, &directory, false)?.train(&Default::default(), &mut ())?;
 /// let record = Record::read(&directory)?;
 /// assert_eq!((record.task.as_str(), record.seed.as_str()), ("CartPole-v1", "0"));
 /// assert_eq!(record.result.as_ref().map(|result| result.steps), Some(2000));
