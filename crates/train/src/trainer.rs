@@ -20,9 +20,7 @@ use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use crate::logs::{self, Metrics};
-use crate::{
-    Config, EvalPlan, Evaluation, Registry, RunSettings, best_policy, device, evaluate, policy_file,
-};
+use crate::{Config, EvalPlan, Evaluation, Registry, RunSettings, best_policy, device, evaluate, policy_file};
 
 /// Episodes over which the training score is averaged.
 const SCORE_WINDOW: usize = 100;
