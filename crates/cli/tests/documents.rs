@@ -309,11 +309,11 @@ fn other_programs_that_documents_name_are_there() {
             } else if line.program() == "cargo" {
                 files.extend(after("--path").map(|path| format!("{path}/Cargo.toml")));
                 let package = after("-p").map(|name| name.trim_start_matches("epgt-"));
-                files.extend(
-                    after("--bench")
-                        .zip(package)
-                        .map(|(name, at)| format!("crates/{at}/benches/{name}.rs")),
-                );
+                for (option, folder) in [("--bench", "benches"), ("--example", "examples"), ("--test", "tests")] {
+                    let named = after(option).zip(package);
+                    files.extend(named.map(|(name, at)| format!("crates/{at}/{folder}/{name}.rs")));
+                }
+                files.extend(package.map(|at| format!("crates/{at}/Cargo.toml")));
                 assert!(
                     !files.is_empty(),
                     "{}: what does `{}` need?",
