@@ -26,6 +26,12 @@
 //! | `mujoco` | `Ant`, `HalfCheetah`, `Hopper`, `Humanoid` and others | MuJoCo, to run |
 //! | `gymnasium` | `gym:ID` and Atari's games | Python with Gymnasium or ale-py, to run; Linux |
 //!
+//! Box2D is built by the crate `wrapped2d` with CMake, whose settings are taken from the environment of `cargo`; a crate cannot give
+//! them to another one. CMake 4 and newer refuses Box2D's old build files unless `CMAKE_POLICY_VERSION_MINIMUM` is `3.5`: export it, or put
+//! `CMAKE_POLICY_VERSION_MINIMUM = "3.5"` below `[env]` into the `.cargo/config.toml` of your project. Two flags for speed, which change no
+//! bit of any result, are worth having beside it: `CXXFLAGS = "-U__linux__ -fno-if-conversion -fno-if-conversion2"` (Box2D then does not read
+//! the clock in every step, and its solver branches instead of waiting for both sides).
+//!
 //! # An environment of your own
 //!
 //! Implement [`Env`], have [`check`] try it out, and make a task of it with [`TaskSpec::new`]; whatever takes a task takes yours.

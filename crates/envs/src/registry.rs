@@ -155,7 +155,7 @@ impl TaskSpec {
     /// ```
     /// use epgt_envs::{OptionValue, TaskOption, TaskSpec, make};
     /// let tilted = TaskOption::new("tilted", OptionValue::Flag(false), "Whether the ground is tilted");
-    /// let task = TaskSpec::with_options("Slope-v0", [tilted], |options| match options.flag("tilted") {
+    /// let task = TaskSpec::configurable("Slope-v0", [tilted], |options| match options.flag("tilted") {
     ///     true => make("MountainCar-v0"),
     ///     false => make("CartPole-v1"),
     /// })?;
@@ -163,7 +163,7 @@ impl TaskSpec {
     /// assert_eq!(task.with([("tilted", "true")])?.observation.len(), 2);
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
-    pub fn with_options(
+    pub fn configurable(
         id: impl Into<Cow<'static, str>>,
         declared: impl Into<Arc<[TaskOption]>>,
         build: impl Fn(&Options) -> Result<Box<dyn Env>, EnvError> + Send + Sync + 'static,

@@ -17,7 +17,13 @@ use std::process::{Command, Stdio};
 use proc_macro::TokenStream;
 
 /// The variables that decide; a change of one compiles the tests again.
-const VARIABLES: [&str; 4] = ["EPGT_PYTHON", "PYTHONPATH", "EPGT_MUJOCO", "EPGT_BROWSER"];
+const VARIABLES: [&str; 5] = [
+    "EPGT_PYTHON",
+    "PYTHONPATH",
+    "EPGT_MUJOCO",
+    "XDG_CACHE_HOME",
+    "EPGT_BROWSER",
+];
 
 /// Ignores a test where something is missing that it needs; stands above `#[test]`.
 ///
