@@ -6,7 +6,8 @@
 //! written anew. Bits of a training run depend on the width of the processor's vectors, so samples are those of AVX-512 and are
 //! compared where there is such a processor.
 //!
-//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium and TensorBoard; without it, no command is run.
+//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium and TensorBoard; without it, no command is
+//! run.
 
 #[path = "documents/command.rs"]
 mod command;

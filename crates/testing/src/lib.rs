@@ -1,4 +1,5 @@
-//! Marks tests that need more than Rust: where it is missing they are reported as ignored, with the reason, instead of as passed.
+//! Marks tests that need more than Rust: where it is missing they are reported as ignored, with the reason, instead of
+//! as passed.
 //!
 //! ```text
 //! use epgt_testing::needs;
@@ -8,8 +9,8 @@
 //! fn python_adds() {}
 //! ```
 //!
-//! What is there is looked for when a test is compiled; it is compiled again when one of the variables changes that are asked. What is
-//! ignored can be run all the same: `cargo test -- --include-ignored`.
+//! What is there is looked for when a test is compiled; it is compiled again when one of the variables changes that are
+//! asked. What is ignored can be run all the same: `cargo test -- --include-ignored`.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
