@@ -40,17 +40,18 @@
 //! }
 //! let plan = EvalPlan { episodes: 3, ..EvalPlan::default() };
 //! let task = epgt::envs::find("CartPole-v1")?;
-//! let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, task, &plan, &mut |_| true)?;
+//! let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, &task, &plan, &mut |_| true)?;
 //! assert_eq!(evaluation.map(|played| played.returns.len()), Some(3));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Keep a run in a directory
 //!
-//! A [`Run`] is a trainer with logs, evaluations and checkpoints around it: the directory that `epgt train` makes.
+//! A [`Run`] is a trainer with logs, evaluations and checkpoints around it: the directory that `epgt train` makes. A [`Record`] is what
+//! such a directory says, as far as the run has come.
 //!
 //! ```
-//! use epgt::{Assignment, Config, Run, RunEnd};
+//! use epgt::{Assignment, Config, Record, Run, RunEnd};
 //!
 //! # let place = tempfile::tempdir()?;
 //! # let directory = place.path().join("run");
@@ -58,6 +59,8 @@
 //! let mut run = Run::create(config, &directory, false)?;
 //! let end = run.train(&Default::default(), &mut |progress| println!("{} steps", progress.steps))?;
 //! assert!(matches!(end, RunEnd::Finished(result) if result.steps == 2000));
+//! let record = Record::read(&directory)?;
+//! assert_eq!(record.column("rollout/ep_rew_mean").len(), record.steps().len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -99,5 +102,6 @@ pub use epgt_settings as settings;
 pub use epgt_train as train;
 
 pub use epgt_train::{
-    Assignment, Config, EvalPlan, Evaluation, Policy, Progress, Run, RunEnd, RunResult, Trainer, Training, evaluate,
+    Assignment, Config, EvalPlan, Evaluation, Policy, Progress, Record, Run, RunEnd, RunResult, Trainer, Training,
+    evaluate,
 };
