@@ -63,12 +63,10 @@ pub struct TrainArgs {
     /// Gymnasium
     #[arg(value_parser = proposed::task(), hide_possible_values = true)]
     pub task: Option<String>,
-    /// The policy-gradient method: a2c, ppo, acktr [default: what suits the task]
-    #[arg(long, value_parser = proposed::algorithm(), hide_possible_values = true)]
+    #[arg(long, value_parser = proposed::algorithm(), hide_possible_values = true,
+          help = format!("The policy-gradient method: {} [default: what suits the task]", proposed::methods()))]
     pub algo: Option<String>,
-    /// Who schedules the hyperparameters: epgt, fixed, random, bandit, dqn, lrrl, ultho, hoof, meta-gradient; or several runs
-    /// side by side: pbt, pb2, grid, random-search
-    #[arg(long, value_parser = proposed::scheduler(), hide_possible_values = true)]
+    #[arg(long, value_parser = proposed::scheduler(), hide_possible_values = true, help = proposed::schedulers())]
     pub scheduler: Option<String>,
     /// The hyper-agent's settings to start from: default (best evidence) or paper (exactly the paper)
     #[arg(long, value_parser = proposed::preset(), hide_possible_values = true)]
@@ -202,8 +200,8 @@ pub struct TasksArgs {
 /// List what can be scheduled: meaning, default, when it takes effect, the paper's symbol and values.
 #[derive(Args)]
 pub struct HyperparametersArgs {
-    /// Only those of one method: a2c, ppo, acktr
-    #[arg(long, value_parser = proposed::algorithm(), hide_possible_values = true)]
+    #[arg(long, value_parser = proposed::algorithm(), hide_possible_values = true,
+          help = format!("Only those of one method: {}", proposed::methods()))]
     pub algo: Option<String>,
 }
 

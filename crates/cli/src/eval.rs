@@ -7,9 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use epgt_envs::TaskSpec;
 use epgt_report::statistics::{self, Interval};
 use epgt_settings::Value as _;
-use epgt_train::{
-    EvalActions, EvalPlan, Evaluation, LAST_POLICY, RunError, best_policy, evaluate, policy_file, seed_runs,
-};
+use epgt_train::{EvalActions, EvalPlan, Evaluation, LAST_POLICY, best_policy, evaluate, policy_file, seed_runs};
 use serde_json::{Value, json};
 
 use crate::Done;
@@ -28,7 +26,7 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
     }
     let actions = EvalActions::parse(&args.actions).map_err(|error| format!("--actions: {error}"))?;
     use_python(args.python.as_deref());
-    let Some(runs) = seed_runs(&args.run).map_err(|RunError(sentence)| sentence)? else {
+    let Some(runs) = seed_runs(&args.run).map_err(|error| error.to_string())? else {
         let path = policy_path(&args.run, args.last)?;
         let stop = parallel::stop_on_ctrl_c()?;
         let Some(played) = play(args, actions, &path, "", &stop)? else {
@@ -226,7 +224,7 @@ fn policy_path(run: &Path, last: bool) -> Result<PathBuf, String> {
     if run.is_file() {
         return Ok(run.to_path_buf());
     }
-    if !last && let Some(best) = best_policy(run).map_err(|RunError(sentence)| sentence)? {
+    if !last && let Some(best) = best_policy(run).map_err(|error| error.to_string())? {
         return Ok(best);
     }
     let path = run.join(LAST_POLICY);

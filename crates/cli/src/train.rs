@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use epgt_report::statistics;
 use epgt_settings::{Settings, Value, quoted};
 use epgt_train::{
-    Assignment, Config, Device, ResumeWith, RunEnd, RunError, RunResult, SeedRun, Training, begin_seeds, best_policy,
-    policy_file, refuse_taken, seed_runs,
+    Assignment, Config, Device, Progress, ResumeWith, RunEnd, RunError, RunResult, SeedRun, Training, begin_seeds,
+    best_policy, policy_file, refuse_taken, seed_runs,
 };
 
 use crate::Done;
@@ -77,7 +77,7 @@ fn begun(args: &TrainArgs, config: Config) -> Result<Batch, String> {
         start: Start::New(Box::new(config)),
     };
     if args.seeds == 1 {
-        refuse_taken(&directory, args.force).map_err(|RunError(sentence)| sentence)?;
+        refuse_taken(&directory, args.force).map_err(|error| error.to_string())?;
         return Ok(Batch {
             jobs: vec![new(directory, config)],
             group: None,
@@ -85,7 +85,7 @@ fn begun(args: &TrainArgs, config: Config) -> Result<Batch, String> {
     }
     // Whether it can be trained at all is known before anything is written.
     drop(epgt_train::Trainer::new(&config)?);
-    let runs = begin_seeds(&config, args.seeds, &directory, args.force).map_err(|RunError(sentence)| sentence)?;
+    let runs = begin_seeds(&config, args.seeds, &directory, args.force).map_err(|error| error.to_string())?;
     Ok(Batch {
         jobs: runs.into_iter().map(|run| new(run.directory, run.config)).collect(),
         group: Some(directory),
@@ -104,7 +104,7 @@ fn resumed(args: &TrainArgs, directory: &Path) -> Result<Batch, String> {
         directory: directory.to_path_buf(),
         start,
     };
-    Ok(match seed_runs(directory).map_err(|RunError(sentence)| sentence)? {
+    Ok(match seed_runs(directory).map_err(|error| error.to_string())? {
         None => Batch {
             jobs: vec![job(directory, Start::Resume(with))],
             group: None,
@@ -251,7 +251,7 @@ fn networks_of(path: &Path) -> Result<Vec<Assignment>, String> {
     let file = match path.is_dir() {
         false => path.to_path_buf(),
         true => best_policy(path)
-            .map_err(|RunError(sentence)| sentence)?
+            .map_err(|error| error.to_string())?
             .ok_or_else(|| format!("--init {}: the run there has kept no policy yet", path.display()))?,
     };
     let entries = policy_file::read(&file)?.settings.entries();
@@ -290,7 +290,7 @@ fn train_all(args: &TrainArgs, batch: &Batch) -> Result<Done, String> {
     // All runs are set up before any starts, so that a refusal costs nothing.
     let mut runs = Vec::new();
     for job in jobs {
-        let mut run = open(job, args.force).map_err(|RunError(sentence)| sentence)?;
+        let mut run = open(job, args.force).map_err(|error| error.to_string())?;
         if jobs.len() == 1 {
             run.use_threads(parallel::threads(args.threads, usize::MAX));
         }
@@ -313,7 +313,7 @@ fn train_all(args: &TrainArgs, batch: &Batch) -> Result<Done, String> {
     let ends: Vec<Mutex<Option<Result<RunEnd, RunError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     parallel::in_turn(threads, jobs.len(), &stop, |i| {
         if let Some(mut run) = lock(&runs[i]).take() {
-            let end = run.train(&stop, &mut |progress| lock(&display).update(i, progress));
+            let end = run.train(&stop, &mut |progress: &Progress| lock(&display).update(i, progress));
             *lock(&ends[i]) = Some(end);
         }
     });
@@ -362,9 +362,9 @@ fn report(args: &TrainArgs, batch: &Batch, ends: Vec<Option<Result<RunEnd, RunEr
                 results.push((&job.directory, result));
                 continue;
             }
-            Some(Err(RunError(sentence))) => {
+            Some(Err(error)) => {
                 // One failure is told, and what became of the other seeds as well.
-                done = done.and(Err(sentence));
+                done = done.and(Err(error.to_string()));
                 continue;
             }
             Some(Ok(RunEnd::Interrupted { steps })) => {

@@ -118,8 +118,7 @@ fn make_halves(directory: &Path) {
         let mut half = Training::create(config, &directory.join(format!("{name}-half")), false).expect("a run");
         // A rollout has 16 steps and the run 400; a run that is asked to stop makes one more.
         for _ in 0..12 {
-            half.train(&AtomicBool::new(true), &mut |_| {})
-                .expect("a part of a run");
+            half.train(&AtomicBool::new(true), &mut ()).expect("a part of a run");
         }
     }
 }

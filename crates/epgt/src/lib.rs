@@ -39,8 +39,7 @@
 //!     trainer.iterate()?;
 //! }
 //! let plan = EvalPlan { episodes: 3, ..EvalPlan::default() };
-//! let task = epgt::envs::find("CartPole-v1")?;
-//! let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, &task, &plan, &mut |_| true)?;
+//! let evaluation = evaluate(&mut trainer.policy, &trainer.normalizer, &config.task()?, &plan, &mut |_| true)?;
 //! assert_eq!(evaluation.map(|played| played.returns.len()), Some(3));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -51,13 +50,13 @@
 //! such a directory says, as far as the run has come.
 //!
 //! ```
-//! use epgt::{Assignment, Config, Record, Run, RunEnd};
+//! use epgt::{Assignment, Config, Progress, Record, Run, RunEnd};
 //!
 //! # let place = tempfile::tempdir()?;
 //! # let directory = place.path().join("run");
 //! let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
 //! let mut run = Run::create(config, &directory, false)?;
-//! let end = run.train(&Default::default(), &mut |progress| println!("{} steps", progress.steps))?;
+//! let end = run.train(&Default::default(), &mut |progress: &Progress| println!("{} steps", progress.steps))?;
 //! assert!(matches!(end, RunEnd::Finished(result) if result.steps == 2000));
 //! let record = Record::read(&directory)?;
 //! assert_eq!(record.column("rollout/ep_rew_mean").len(), record.steps().len());

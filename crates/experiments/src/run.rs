@@ -155,7 +155,7 @@ fn make_run(cell: &Cell, stop: &AtomicBool, observe: &mut dyn FnMut(f64, Option<
         Err(end) => return *end,
     };
     cell.forget_failure();
-    let end = run.train(stop, &mut |progress| {
+    let end = run.train(stop, &mut |progress: &epgt_train::Progress| {
         let share = progress.steps as f64 / progress.total_steps.max(1) as f64;
         observe(share, progress.mean_return)
     });

@@ -13,10 +13,10 @@ use epgt_settings::choice;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::{self, write_atomically};
-use crate::directory::{of_another_version, unusable};
+use crate::directory::{earlier_result, of_another_version, unusable};
 use crate::outcome::RunError;
 use crate::policy_file::{self, EncodedPolicy};
-use crate::run::{BEST_POLICY, CHECKPOINT, earlier_result};
+use crate::run::{BEST_POLICY, CHECKPOINT};
 use crate::settings::RunSettings;
 use crate::trainer::Counters;
 use crate::{Config, EvalPlan, Evaluation, evaluate};
@@ -82,7 +82,7 @@ pub(crate) fn play_best(
     watch: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Option<Evaluation>, RunError> {
     let run = &config.run;
-    let mut policy = policy_file::read_in(&directory.join(BEST_POLICY), &config.registry)?;
+    let mut policy = policy_file::read_in(&directory.join(BEST_POLICY), &config.registry).map_err(RunError::File)?;
     let plan = EvalPlan {
         episodes: run.final_episodes,
         seed: Pcg64::for_purpose(run.seed, "final evaluation", 0).next_u64() >> 1,
@@ -90,8 +90,7 @@ pub(crate) fn play_best(
         max_steps: run.eval_max_steps,
     };
     let task = policy.task.clone();
-    evaluate(&mut policy.networks, &policy.normalizer, &task, &plan, watch)
-        .map_err(|error| RunError(format!("the best policy could not be played: {error}")))
+    evaluate(&mut policy.networks, &policy.normalizer, &task, &plan, watch).map_err(RunError::BestPolicy)
 }
 
 /// Brings the best policy's file back to what it was at a checkpoint. A sentence is returned where the file had been lost or
@@ -135,7 +134,7 @@ pub(crate) struct Head<'a> {
 /// # let place = tempfile::tempdir().unwrap();
 /// # let directory = place.path().join("run");
 /// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
-/// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut |_| {}).unwrap();
+/// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut ()).unwrap();
 /// assert_eq!(best_policy(&directory).unwrap(), Some(directory.join("best.safetensors")));
 /// std::fs::remove_file(directory.join("best.safetensors")).unwrap();
 /// assert!(best_policy(&directory).unwrap_err().to_string().contains("best.safetensors is missing"));
@@ -144,7 +143,7 @@ pub(crate) struct Head<'a> {
 pub fn best_policy(directory: &Path) -> Result<Option<PathBuf>, RunError> {
     let path = directory.join(BEST_POLICY);
     let hint = "`epgt train --resume` with its directory restores it from the checkpoint, and --last plays the last policy instead";
-    let refusal = |problem: &str| RunError(format!("{} {problem}; {hint}", path.display()));
+    let refusal = |problem: &str| RunError::File(format!("{} {problem}; {hint}", path.display()));
     let found = fs::read(&path).ok();
     let expected = match earlier_result(directory) {
         Some(result) => result.best_policy_sha256,

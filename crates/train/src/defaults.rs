@@ -17,13 +17,14 @@ type Pairs = &'static [(&'static str, &'static str)];
 
 /// `key = value` pairs for a task and method, laid upon the settings' own defaults.
 pub fn of(task: &TaskSpec, method: &str) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
-    let family = match task.id.starts_with("gym:") {
+    let is_known = epgt_envs::tasks().iter().any(|known| known.id == task.id);
+    let family = match is_known {
         _ if task.is_atari() => "atari",
-        // Nothing is known of a foreign task but what it shows and its kind of action.
-        true if task.image.is_some() => "images",
-        true if task.action.iter().all(|entry| entry.low == entry.high) => "discrete",
-        true => "continuous",
-        false => family(&task.id),
+        true => family(&task.id),
+        // Nothing is known of another task but what it shows and its kind of action.
+        false if task.image.is_some() => "images",
+        false if task.action.iter().all(|entry| entry.low == entry.high) => "discrete",
+        false => "continuous",
     };
     // Of a method of somebody's own nothing is known.
     let of_method = match method {
@@ -62,8 +63,7 @@ fn of_task(family: &str) -> Pairs {
 /// What holds for every task.
 fn of_every_task(method: &str) -> Pairs {
     match method {
-        // All updates of a phase share one return: one hyper-action per phase, and each hyperparameter judged on its own
-        // (method.md section 8).
+        // All updates of a phase share one return: one hyper-action per phase, and each hyperparameter judged on its own.
         "ppo" => &[("hyper.hold", "phase"), ("hyper.action_values", "factored")],
         _ => &[],
     }

@@ -1,21 +1,31 @@
 //! What all kinds of runs do with their directory: take it, clear it, open it to go on, and refuse what does not fit.
 //!
-//! A directory is the program's own where its [`Marker`] lies. Anything else that is not empty is somebody's, and is refused
-//! whatever the user says.
+//! A directory is the program's own where its [`Marker`] lies. Anything else that is not empty is somebody's, and is
+//! refused whatever the user says.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::best::{self, Head};
 use crate::lock::lock;
 use crate::marker::{Holds, MARKER, Marker};
-use crate::outcome::RunError;
+use crate::observer::{Observer, WrittenCheckpoint};
+use crate::outcome::{Progress, RunError, RunResult};
+use crate::policy_file::EncodedPolicy;
 use crate::population::{MEMBERS, POPULATION};
 use crate::run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT};
+use crate::run_loop::watched;
 use crate::{Assignment, Config, Device, Registry, artifact, logs};
 
-/// Refuses a directory that a new run cannot have: one that is somebody else's, and without `force` one that holds a run.
+/// Refuses a directory that a new run cannot have: one that is somebody else's, and without `force` one that holds a
+/// run.
 ///
 /// ```
 /// # let place = tempfile::tempdir()?;
@@ -31,11 +41,11 @@ pub fn refuse_taken(directory: &Path, force: bool) -> Result<(), RunError> {
     match Marker::read(directory)? {
         Some(Marker {
             holds: Holds::Seeds, ..
-        }) => Err(RunError(format!(
+        }) => Err(RunError::Directory(format!(
             "{place} holds the runs of several seeds; resume them with --resume, or choose another --out"
         ))),
         Some(_) if force => Ok(()),
-        Some(_) => Err(RunError(format!(
+        Some(_) => Err(RunError::Directory(format!(
             "{place} already holds a run; resume it with --resume, choose another --out, or replace it with --force"
         ))),
         None => refuse_foreign(directory),
@@ -46,7 +56,7 @@ pub fn refuse_taken(directory: &Path, force: bool) -> Result<(), RunError> {
 pub(crate) fn refuse_foreign(directory: &Path) -> Result<(), RunError> {
     match somebodys_file(directory)? {
         None => Ok(()),
-        Some(name) => Err(RunError(format!(
+        Some(name) => Err(RunError::Directory(format!(
             "{} holds files that this program did not make ({name}); choose another --out, an empty directory or a new one",
             directory.display()
         ))),
@@ -79,8 +89,9 @@ pub(crate) fn take(directory: &Path, force: bool) -> Result<File, RunError> {
     Ok(lock)
 }
 
-/// Makes a directory that this process has taken the place of a run with this configuration: what an earlier run has left goes,
-/// then the marker is written, then the configuration. Stopped anywhere in between, it is a run that starts over.
+/// Makes a directory that this process has taken the place of a run with this configuration: what an earlier run has
+/// left goes, then the marker is written, then the configuration. Stopped anywhere in between, it is a run that starts
+/// over.
 pub(crate) fn begin(directory: &Path, config_text: &str, history: Option<Marker>) -> Result<(), RunError> {
     let mut marker = Marker::new(Holds::Run, config_text, Vec::new());
     if let Some(mut earlier) = history {
@@ -163,14 +174,117 @@ pub struct ResumeWith {
     pub registry: Arc<Registry>,
 }
 
+/// The directory of a run of either kind, taken by this process.
+pub(crate) struct RunDirectory {
+    path: PathBuf,
+    config_text: String,
+    /// The best policy's file.
+    best: Option<EncodedPolicy>,
+    /// Held as long as the run is open, so that no second process trains in the same directory.
+    _lock: File,
+}
+
+impl RunDirectory {
+    /// The directory of a new run.
+    pub fn create(path: &Path, config: &Config, force: bool) -> Result<Self, RunError> {
+        let lock = take(path, force)?;
+        let config_text = config.to_toml();
+        begin(path, &config_text, None)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            config_text,
+            best: None,
+            _lock: lock,
+        })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The result of a run that has finished.
+    pub fn earlier_result(&self) -> Option<RunResult> {
+        earlier_result(&self.path)
+    }
+
+    /// Writes a policy as the best.
+    pub fn keep_best(&mut self, policy: EncodedPolicy) -> Result<(), RunError> {
+        artifact::write_atomically(self.path.join(BEST_POLICY), &policy.bytes)?;
+        self.best = Some(policy);
+        Ok(())
+    }
+
+    /// The digest of the best policy, if one was kept.
+    pub fn best_digest(&self) -> Option<String> {
+        self.best.as_ref().map(|policy| policy.digest.clone())
+    }
+
+    /// What every checkpoint begins with.
+    pub fn head(&self) -> Head<'_> {
+        Head {
+            config: Cow::Borrowed(&self.config_text),
+            best: Cow::Borrowed(&self.best),
+        }
+    }
+
+    /// Writes the latest policy and a checkpoint that was made after `steps` steps.
+    pub fn save(
+        &self,
+        steps: u64,
+        policy: &EncodedPolicy,
+        checkpoint: &impl Serialize,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        artifact::write_atomically(self.path.join(LAST_POLICY), &policy.bytes)?;
+        let payload = postcard::to_stdvec(checkpoint).map_err(|error| RunError::File(error.to_string()))?;
+        artifact::write_atomically(self.path.join(CHECKPOINT), &artifact::seal(payload))?;
+        observer.checkpoint(&WrittenCheckpoint {
+            directory: &self.path,
+            steps,
+            policy_sha256: &policy.digest,
+        })
+    }
+
+    /// Ends a run whose last checkpoint and progress are told: plays the best policy where `plays_best`, and writes the
+    /// summary, which `result` makes of the policy's score. `None` where `stop` was set before that was done.
+    pub fn finish(
+        &self,
+        config: &Config,
+        plays_best: bool,
+        mut progress: Progress,
+        stop: &AtomicBool,
+        observer: &mut dyn Observer,
+        result: impl FnOnce(Option<f64>) -> RunResult,
+    ) -> Result<Option<RunResult>, RunError> {
+        let mut final_score = None;
+        if plays_best {
+            progress.notes.clear();
+            let mut watch = watched(progress, config.run.final_episodes, stop, observer);
+            match best::play_best(config, &self.path, &mut watch)? {
+                None => return Ok(None),
+                Some(evaluation) => final_score = Some(evaluation.mean_return()),
+            }
+        }
+        let result = result(final_score);
+        let text = serde_json::to_string_pretty(&result).map_err(|error| RunError::File(error.to_string()))?;
+        artifact::write_atomically(self.path.join(RESULT), text.as_bytes())?;
+        Ok(Some(result))
+    }
+}
+
+/// The result of a run that has finished.
+pub(crate) fn earlier_result(directory: &Path) -> Option<RunResult> {
+    let text = fs::read(directory.join(RESULT)).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
 /// A run's directory that this process has taken to go on there.
 pub(crate) struct Opened {
     pub config: Config,
-    pub config_text: String,
-    pub lock: File,
-    /// The content of its checkpoint; `None` where it was stopped before the first and starts over.
-    pub checkpoint: Option<Vec<u8>>,
-    pub marker: Marker,
+    directory: PathBuf,
+    config_text: String,
+    lock: File,
+    marker: Marker,
 }
 
 /// Takes a run's directory to go on there.
@@ -178,7 +292,7 @@ pub(crate) fn open(directory: &Path, with: ResumeWith) -> Result<Opened, RunErro
     let (mut config, mut config_text) = read_config(directory, &with.registry)?;
     let lock = lock(directory)?;
     let Some(marker) = Marker::read(directory)? else {
-        return Err(RunError(format!(
+        return Err(RunError::Directory(format!(
             "{} has no {MARKER}, so it was made by an earlier version of this program or by another; use that one to go on",
             directory.display()
         )));
@@ -190,27 +304,40 @@ pub(crate) fn open(directory: &Path, with: ResumeWith) -> Result<Opened, RunErro
         config_text = config.to_toml();
     }
     config.run.device = with.device.unwrap_or(config.run.device);
-    let checkpoint = match has_checkpoint(directory)? {
-        true => Some(artifact::open(directory.join(CHECKPOINT))?),
-        false => None,
-    };
     Ok(Opened {
         config,
+        directory: directory.to_path_buf(),
         config_text,
         lock,
-        checkpoint,
         marker,
     })
 }
 
 impl Opened {
-    /// Refuses a checkpoint of another configuration; only the run's steps may differ, as they do where it is made longer.
-    pub fn check_fits(&self, directory: &Path, config_of_checkpoint: &str) -> Result<(), RunError> {
+    /// The run's checkpoint; `None` where the run was stopped before the first and begins anew.
+    pub fn checkpoint<C: DeserializeOwned>(&self) -> Result<Option<C>, RunError> {
+        if !has_checkpoint(&self.directory)? {
+            return Ok(None);
+        }
+        let path = self.directory.join(CHECKPOINT);
+        let payload = artifact::open(&path)?;
+        let checkpoint = postcard::from_bytes(&payload).map_err(|_| of_another_version(&path))?;
+        Ok(Some(checkpoint))
+    }
+
+    /// Why the checkpoint does not belong to this run.
+    pub fn misfit(&self, problem: &str) -> RunError {
+        RunError::File(format!("{}: {problem}", self.directory.join(CHECKPOINT).display()))
+    }
+
+    /// Refuses a checkpoint of another configuration; only the run's steps may differ, as they do where it is made
+    /// longer.
+    pub fn check_fits(&self, config_of_checkpoint: &str) -> Result<(), RunError> {
         match without_steps(config_of_checkpoint) == without_steps(&self.config_text) {
             true => Ok(()),
-            false => Err(RunError(format!(
+            false => Err(RunError::Config(format!(
                 "{} has changed since the checkpoint was written; restore it, or start a new run with it by --config",
-                directory.join(CONFIG).display()
+                self.directory.join(CONFIG).display()
             ))),
         }
     }
@@ -219,26 +346,47 @@ impl Opened {
     pub fn check_steps(&self, done: u64) -> Result<(), RunError> {
         match self.config.run.steps < done {
             false => Ok(()),
-            true => Err(RunError(format!(
+            true => Err(RunError::Config(format!(
                 "steps = {} cannot be used: {done} steps are done already; say more than that to go on",
                 self.config.run.steps
             ))),
         }
     }
 
-    /// Notes in the directory that this process goes on there, with the configuration that holds from now on.
-    pub fn note(&mut self, directory: &Path, is_finished: bool) -> Result<(), RunError> {
-        let path = directory.join(CONFIG);
+    /// Begins the run again in its directory.
+    pub fn begin_anew(self) -> Result<(Config, RunDirectory), RunError> {
+        begin(&self.directory, &self.config_text, Some(self.marker))?;
+        let directory = RunDirectory {
+            path: self.directory,
+            config_text: self.config_text,
+            best: None,
+            _lock: self.lock,
+        };
+        Ok((self.config, directory))
+    }
+
+    /// Goes on from a checkpoint: restores the best policy's file, and notes that this process goes on, with the
+    /// configuration that holds from now on. A sentence is returned where the file had been lost or damaged.
+    pub fn go_on(mut self, head: Head<'_>, is_finished: bool) -> Result<(RunDirectory, Option<String>), RunError> {
+        let best = head.best.into_owned();
+        let restored = best::restore(&self.directory, best.as_ref())?;
+        let path = self.directory.join(CONFIG);
         if fs::read_to_string(&path).ok().as_deref() != Some(&self.config_text) {
             artifact::write_atomically(&path, self.config_text.as_bytes())?;
         }
-        if is_finished {
-            return Ok(());
+        if !is_finished {
+            // The result of a run that has been made longer is no longer its result.
+            remove(&self.directory.join(RESULT))?;
+            self.marker.history.push(crate::Provenance::now());
+            self.marker.write(&self.directory)?;
         }
-        // The result of a run that has been made longer is no longer its result.
-        remove(&directory.join(RESULT))?;
-        self.marker.history.push(crate::Provenance::now());
-        self.marker.write(directory)
+        let directory = RunDirectory {
+            path: self.directory,
+            config_text: self.config_text,
+            best,
+            _lock: self.lock,
+        };
+        Ok((directory, restored))
     }
 }
 
@@ -255,7 +403,8 @@ fn without_steps(config_text: &str) -> Vec<&str> {
     kept
 }
 
-/// The text of a run's configuration; a run that was stopped before it was written has it in its marker. `None` where there is no run.
+/// The text of a run's configuration; a run that was stopped before it was written has it in its marker. `None` where
+/// there is no run.
 ///
 /// ```
 /// # let place = tempfile::tempdir().unwrap();
@@ -289,14 +438,14 @@ pub fn claim(directory: &Path, config: &Config) -> Result<(), RunError> {
 /// The configuration in a run directory, and its text.
 pub(crate) fn read_config(directory: &Path, registry: &Arc<Registry>) -> Result<(Config, String), RunError> {
     let text = config_text(directory)?.ok_or_else(|| {
-        RunError(format!(
+        RunError::Directory(format!(
             "{} is not a run directory: it has no {CONFIG}",
             directory.display()
         ))
     })?;
     let config = Config::read_toml(&text)
         .and_then(|assignments| Config::build_in(registry, &assignments))
-        .map_err(|error| RunError(format!("{}: {error}", directory.join(CONFIG).display())))?;
+        .map_err(|error| RunError::Config(format!("{}: {error}", directory.join(CONFIG).display())))?;
     // A marker's text has no comments; the file that is written from it has.
     match directory.join(CONFIG).exists() {
         true => Ok((config, text)),
@@ -307,7 +456,7 @@ pub(crate) fn read_config(directory: &Path, registry: &Arc<Registry>) -> Result<
 /// Whether there is a checkpoint to go on from; where not, the run has to begin anew.
 fn has_checkpoint(directory: &Path) -> Result<bool, RunError> {
     match (directory.join(CHECKPOINT).exists(), directory.join(RESULT).exists()) {
-        (false, true) => Err(RunError(format!(
+        (false, true) => Err(RunError::File(format!(
             "{} holds a finished run whose {CHECKPOINT} is missing; there is nothing to go on from",
             directory.display()
         ))),
@@ -317,7 +466,7 @@ fn has_checkpoint(directory: &Path) -> Result<bool, RunError> {
 
 /// Why a checkpoint cannot be read.
 pub(crate) fn of_another_version(path: &Path) -> RunError {
-    RunError(format!(
+    RunError::File(format!(
         "{} was written by another version of this program",
         path.display()
     ))
@@ -325,7 +474,7 @@ pub(crate) fn of_another_version(path: &Path) -> RunError {
 
 /// Why a directory cannot be used.
 pub(crate) fn unusable(directory: &Path, error: &std::io::Error) -> RunError {
-    RunError(format!(
+    RunError::Directory(format!(
         "cannot use {}: {}",
         directory.display(),
         artifact::reason(error)

@@ -1,7 +1,8 @@
 //! Training runs: the two-phase loop, evaluation, run directories, checkpoints.
 //!
 //! [`Config`] is what a run should do, [`Trainer`] is everything that learns, [`Run`] is a trainer in a directory with logs,
-//! evaluation and checkpoints around it. A [`population`] is several trainers in one directory; [`Training`] is either.
+//! evaluation and checkpoints around it. A [`population`] is several trainers in one directory; [`Training`] is either. An
+//! [`Observer`] is told what happens in a run.
 
 mod append;
 pub mod artifact;
@@ -17,6 +18,7 @@ mod evaluate;
 mod lock;
 mod logs;
 mod marker;
+mod observer;
 mod outcome;
 pub mod policy_file;
 pub mod population;
@@ -25,6 +27,7 @@ pub mod record;
 mod registry;
 mod remembered;
 mod run;
+mod run_loop;
 mod scheduler;
 mod seeds;
 mod settings;
@@ -42,8 +45,9 @@ pub use directory::{ResumeWith, claim, config_text, refuse_taken};
 pub use epgt_pg::HyperReward;
 pub use evaluate::{EvalActions, EvalPlan, Evaluation, evaluate};
 pub use lock::is_training;
-pub use logs::{DECISIONS, METRICS};
+pub use logs::{DECISIONS, EVENTS, METRICS};
 pub use marker::{Holds, MARKER, Marker};
+pub use observer::{MetricsRow, Observer, WrittenCheckpoint};
 pub use outcome::{HyperSeconds, PopulationResult, Progress, RunEnd, RunError, RunResult};
 pub use policy_file::Policy;
 pub use provenance::{Provenance, shell_word};

@@ -3,25 +3,14 @@
 use std::fs::{File, TryLockError};
 use std::path::Path;
 
-use crate::artifact;
+use crate::directory::unusable;
 use crate::outcome::RunError;
-
-/// Why a directory that another process trains in is refused.
-const TAKEN: &str = "another process is training there; wait for it or stop it";
-
-impl RunError {
-    /// Whether it was another process that stood in the way, which will be gone some day.
-    pub fn is_taken(&self) -> bool {
-        self.0.ends_with(TAKEN)
-    }
-}
 
 /// Takes the directory for this process; the system lets go of it however the process ends.
 pub(crate) fn lock(directory: &Path) -> Result<File, RunError> {
-    let cannot = |reason: &str| RunError(format!("cannot use {}: {reason}", directory.display()));
-    let file = File::open(directory).map_err(|error| cannot(&artifact::reason(&error)))?;
+    let file = File::open(directory).map_err(|error| unusable(directory, &error))?;
     match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(cannot(TAKEN)),
+        Err(TryLockError::WouldBlock) => Err(RunError::Taken(directory.to_path_buf())),
         // A file system without locks must not keep anybody from training.
         Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
     }

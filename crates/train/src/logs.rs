@@ -1,6 +1,7 @@
 //! What a run writes while it goes: metrics as CSV and as TensorBoard events, and every decision of the hyper-agent.
 //!
-//! Metrics have Stable-Baselines3's names (`rollout/ep_rew_mean`, `time/fps`, ...), so that a user's dashboards carry over.
+//! Metrics have Stable-Baselines3's names (`rollout/ep_rew_mean`, `time/fps`, ...), so that a user's dashboards carry
+//! over.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,30 +12,32 @@ use epgt_pg::Rule;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::ArtifactError;
+use crate::observer::{MetricsRow, Observer};
+use crate::outcome::RunError;
 use crate::table::{Cell, CsvWriter};
 use crate::tensorboard::EventWriter;
 use crate::{Evaluation, Trainer};
 
-/// The file of a run's metrics.
+/// The table of metrics in a run directory.
 pub const METRICS: &str = "metrics.csv";
-/// The file of its hyper-agent's decisions.
+/// The table of the hyper-agent's decisions.
 pub const DECISIONS: &str = "decisions.csv";
-const EVENTS: &str = "events.out.tfevents.epgt";
+/// The metrics for TensorBoard.
+pub const EVENTS: &str = "events.out.tfevents.epgt";
 
 /// The files that a run's log consists of.
-pub const FILES: [&str; 3] = [METRICS, DECISIONS, EVENTS];
+pub(crate) const FILES: [&str; 3] = [METRICS, DECISIONS, EVENTS];
 
 /// The open log files of a run.
-pub struct Logs {
-    metrics: CsvWriter,
-    decisions: CsvWriter,
-    events: EventWriter,
-    text: String,
+pub(crate) struct Logs {
+    metrics: MetricsTable,
+    decisions: DecisionTable,
+    events: EventLog,
 }
 
 /// Lengths of the log files at a checkpoint: what was written after it is cut off at resume.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LogLengths {
+pub(crate) struct LogLengths {
     metrics: u64,
     decisions: u64,
     events: u64,
@@ -43,56 +46,138 @@ pub struct LogLengths {
 impl Logs {
     /// Starts the log files in an empty run directory.
     pub fn create(directory: &Path, trainer: &Trainer) -> Result<Self, ArtifactError> {
-        let (names, columns) = (metric_names(trainer), decision_columns(trainer.hyper.space()));
         Ok(Self {
-            metrics: CsvWriter::create(directory.join(METRICS), &names)?,
-            decisions: CsvWriter::create(directory.join(DECISIONS), &columns)?,
-            events: EventWriter::create(directory.join(EVENTS), wall_time())?,
-            text: String::new(),
+            metrics: MetricsTable::create(directory, &metric_names(trainer))?,
+            decisions: DecisionTable::create(directory, trainer.hyper.space())?,
+            events: EventLog::create(directory)?,
         })
     }
 
     /// Goes on after a checkpoint; rows that were written later are dropped.
     pub fn resume(directory: &Path, lengths: &LogLengths, trainer: &Trainer) -> Result<Self, ArtifactError> {
-        let (names, columns) = (metric_names(trainer), decision_columns(trainer.hyper.space()));
         Ok(Self {
-            metrics: CsvWriter::open_at(directory.join(METRICS), lengths.metrics, &names)?,
-            decisions: CsvWriter::open_at(directory.join(DECISIONS), lengths.decisions, &columns)?,
-            events: EventWriter::open_at(directory.join(EVENTS), lengths.events)?,
-            text: String::new(),
+            metrics: MetricsTable::resume(directory, lengths.metrics, &metric_names(trainer))?,
+            decisions: DecisionTable::resume(directory, lengths.decisions, trainer.hyper.space())?,
+            events: EventLog::resume(directory, lengths.events)?,
         })
     }
 
-    /// One row of metrics.
-    pub fn metrics(
-        &mut self,
-        trainer: &Trainer,
-        elapsed: f64,
-        evaluation: Option<&Evaluation>,
-        best: Option<f64>,
-    ) -> Result<(), ArtifactError> {
+    /// Brings everything to the disk and says how long the files are.
+    pub fn sync(&mut self) -> Result<LogLengths, ArtifactError> {
+        Ok(LogLengths {
+            metrics: self.metrics.sync()?,
+            decisions: self.decisions.sync()?,
+            events: self.events.sync()?,
+        })
+    }
+}
+
+impl Observer for Logs {
+    fn metrics(&mut self, row: &MetricsRow<'_>) -> Result<(), RunError> {
+        self.metrics.metrics(row)?;
+        self.decisions.metrics(row)?;
+        self.events.metrics(row)
+    }
+
+    fn decision(&mut self, decision: &Decision) -> Result<(), RunError> {
+        self.decisions.decision(decision)
+    }
+}
+
+/// Writes `metrics.csv`.
+pub(crate) struct MetricsTable(CsvWriter);
+
+impl MetricsTable {
+    pub fn create(directory: &Path, names: &[String]) -> Result<Self, ArtifactError> {
+        CsvWriter::create(directory.join(METRICS), names).map(Self)
+    }
+
+    pub fn resume(directory: &Path, length: u64, names: &[String]) -> Result<Self, ArtifactError> {
+        CsvWriter::open_at(directory.join(METRICS), length, names).map(Self)
+    }
+
+    pub fn sync(&mut self) -> Result<u64, ArtifactError> {
+        self.0.sync()
+    }
+}
+
+impl Observer for MetricsTable {
+    fn metrics(&mut self, row: &MetricsRow<'_>) -> Result<(), RunError> {
+        for (_, value) in row.values {
+            self.0.field(value.map_or(Cell::Empty, Cell::F64));
+        }
+        self.0.end_row().flush()?;
+        Ok(())
+    }
+}
+
+/// Writes the metrics as TensorBoard's events.
+struct EventLog(EventWriter);
+
+impl EventLog {
+    fn create(directory: &Path) -> Result<Self, ArtifactError> {
+        EventWriter::create(directory.join(EVENTS), wall_time()).map(Self)
+    }
+
+    fn resume(directory: &Path, length: u64) -> Result<Self, ArtifactError> {
+        EventWriter::open_at(directory.join(EVENTS), length).map(Self)
+    }
+
+    fn sync(&mut self) -> Result<u64, ArtifactError> {
+        self.0.sync()
+    }
+}
+
+impl Observer for EventLog {
+    fn metrics(&mut self, row: &MetricsRow<'_>) -> Result<(), RunError> {
         let now = wall_time();
-        for (name, value) in metrics(trainer, elapsed, evaluation, best) {
-            match value {
-                Some(value) => {
-                    self.metrics.field(Cell::F64(value));
-                    self.events.scalar(now, &name, trainer.counters.steps, value as f32);
-                }
-                None => {
-                    self.metrics.field(Cell::Empty);
-                }
+        for (name, value) in row.values {
+            if let Some(value) = value {
+                self.0.scalar(now, name, row.steps, *value as f32);
             }
         }
-        self.metrics.end_row().flush()?;
-        self.decisions.flush()?;
-        self.events.flush()?;
+        self.0.flush()?;
+        Ok(())
+    }
+}
+
+/// Writes `decisions.csv`.
+struct DecisionTable {
+    table: CsvWriter,
+    text: String,
+}
+
+impl DecisionTable {
+    fn create(directory: &Path, space: &HyperSpace) -> Result<Self, ArtifactError> {
+        CsvWriter::create(directory.join(DECISIONS), &decision_columns(space)).map(Self::of)
+    }
+
+    fn resume(directory: &Path, length: u64, space: &HyperSpace) -> Result<Self, ArtifactError> {
+        CsvWriter::open_at(directory.join(DECISIONS), length, &decision_columns(space)).map(Self::of)
+    }
+
+    fn of(table: CsvWriter) -> Self {
+        Self {
+            table,
+            text: String::new(),
+        }
+    }
+
+    fn sync(&mut self) -> Result<u64, ArtifactError> {
+        self.table.sync()
+    }
+}
+
+impl Observer for DecisionTable {
+    /// Rows of decisions reach the file together with a row of metrics.
+    fn metrics(&mut self, _: &MetricsRow<'_>) -> Result<(), RunError> {
+        self.table.flush()?;
         Ok(())
     }
 
-    /// One decision of the hyper-agent with what came of it.
-    pub fn decision(&mut self, decision: &Decision) {
+    fn decision(&mut self, decision: &Decision) -> Result<(), RunError> {
         let number = |x: f32| if x.is_nan() { Cell::Empty } else { Cell::F32(x) };
-        let row = &mut self.decisions;
+        let row = &mut self.table;
         row.field(Cell::Integer(decision.decision));
         row.field(Cell::Integer(decision.update));
         row.field(Cell::F32(decision.epsilon));
@@ -134,15 +219,7 @@ impl Logs {
         }
         row.field(Cell::Text(&self.text));
         row.end_row();
-    }
-
-    /// Brings everything to the disk and says how long the files are.
-    pub fn sync(&mut self) -> Result<LogLengths, ArtifactError> {
-        Ok(LogLengths {
-            metrics: self.metrics.sync()?,
-            decisions: self.decisions.sync()?,
-            events: self.events.sync()?,
-        })
+        Ok(())
     }
 }
 
@@ -179,7 +256,8 @@ pub(crate) fn metric_names(trainer: &Trainer) -> Vec<String> {
 /// Metrics by name, in the order of the columns.
 pub(crate) type Metrics = Vec<(String, Option<f64>)>;
 
-/// The metrics of this moment. Those of training are as they were at the checkpoint, until a resumed run has trained again.
+/// The metrics of this moment. Those of training are as they were at the checkpoint, until a resumed run has trained
+/// again.
 pub(crate) fn metrics(trainer: &Trainer, elapsed: f64, evaluation: Option<&Evaluation>, best: Option<f64>) -> Metrics {
     let mut row = trainer.metrics();
     let evaluated = evaluation.map(Evaluation::mean_return);

@@ -85,7 +85,7 @@ impl Marker {
 
     /// Writes it.
     pub(crate) fn write(&self, directory: &Path) -> Result<(), RunError> {
-        let text = serde_json::to_string_pretty(self).map_err(|error| RunError(error.to_string()))?;
+        let text = serde_json::to_string_pretty(self).map_err(|error| RunError::File(error.to_string()))?;
         Ok(write_atomically(directory.join(MARKER), text.as_bytes())?)
     }
 }

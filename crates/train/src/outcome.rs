@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 
+use epgt_envs::EnvError;
 use epgt_hyper::Costs;
 use serde::{Deserialize, Serialize};
 
+use crate::TrainError;
 use crate::artifact::ArtifactError;
 
 /// The summary of a run, also what `--json` prints.
@@ -137,13 +140,94 @@ pub enum RunEnd {
     },
 }
 
-/// Why a run could not start or go on; one sentence.
+/// Why a run could not start or go on. The text is one sentence.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RunError(pub String);
+#[non_exhaustive]
+pub enum RunError {
+    /// The settings cannot be used.
+    Config(String),
+    /// The directory cannot be used, or is refused.
+    Directory(String),
+    /// Another process is training in this directory.
+    Taken(PathBuf),
+    /// A file of the run is missing or does not belong to the run.
+    File(String),
+    /// A file could not be read or written.
+    Artifact(ArtifactError),
+    /// An environment failed.
+    Environment(EnvError),
+    /// The best policy could not be played for the final score.
+    BestPolicy(EnvError),
+    /// Training failed.
+    Training {
+        /// Environment steps taken before.
+        steps: u64,
+        /// The failure.
+        cause: TrainError,
+        /// The directory of the last good checkpoint, if there is one.
+        checkpoint: Option<PathBuf>,
+    },
+    /// A member of a population failed.
+    Member {
+        /// Its number.
+        index: usize,
+        /// The failure.
+        cause: Box<RunError>,
+        /// The population's directory.
+        directory: PathBuf,
+    },
+    /// All members of a population have diverged; why the last one has.
+    AllDiverged(String),
+    /// An observer has stopped the run.
+    Observer(String),
+}
+
+impl RunError {
+    /// Whether another process is training in the directory; it will end some day.
+    pub fn is_taken(&self) -> bool {
+        matches!(self, Self::Taken(_))
+    }
+}
 
 impl fmt::Display for RunError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            Self::Config(sentence) | Self::Directory(sentence) | Self::File(sentence) | Self::Observer(sentence) => {
+                f.write_str(sentence)
+            }
+            Self::Taken(directory) => write!(
+                f,
+                "cannot use {}: another process is training there; wait for it or stop it",
+                directory.display()
+            ),
+            Self::Artifact(error) => write!(f, "{error}"),
+            Self::Environment(error) => write!(f, "{error}"),
+            Self::BestPolicy(error) => write!(f, "the best policy could not be played: {error}"),
+            Self::Training {
+                steps,
+                cause,
+                checkpoint,
+            } => {
+                // A traceback goes below all that is said in a sentence.
+                let told = cause.to_string();
+                let (sentence, details) = told.split_at(told.find('\n').unwrap_or(told.len()));
+                write!(f, "stopped after {steps} steps: {sentence}; ")?;
+                match checkpoint {
+                    Some(directory) => write!(f, "the last good checkpoint is in {}{details}", directory.display()),
+                    None => write!(f, "it happened before the first checkpoint{details}"),
+                }
+            }
+            Self::Member {
+                index,
+                cause,
+                directory,
+            } => write!(
+                f,
+                "member {index} stopped: {cause}; the last good checkpoint, if any, is in {}",
+                directory.display()
+            ),
+            Self::AllDiverged(reason) => write!(f, "all members have diverged, the last because {reason}"),
+        }
     }
 }
 
@@ -151,13 +235,14 @@ impl std::error::Error for RunError {}
 
 impl From<ArtifactError> for RunError {
     fn from(error: ArtifactError) -> Self {
-        Self(error.to_string())
+        Self::Artifact(error)
     }
 }
 
+/// The errors of configurations are sentences.
 impl From<String> for RunError {
     fn from(error: String) -> Self {
-        Self(error)
+        Self::Config(error)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::logs::{DECISIONS, METRICS};
 use crate::outcome::RunResult;
 use crate::run::{CHECKPOINT, CONFIG, RESULT};
 use crate::table::{CsvTable, read_csv};
-use crate::{Assignment, Config};
+use crate::{Assignment, Config, Registry, Scheduler};
 
 pub use decisions::read_decisions;
 pub use population::{MemberEvent, read_members};
@@ -38,7 +38,7 @@ const DEPTH: usize = 8;
 /// # let place = tempfile::tempdir()?;
 /// # let directory = place.path().join("run");
 /// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
-/// Run::create(config, &directory, false)?.train(&Default::default(), &mut |_| {})?;
+/// Run::create(config, &directory, false)?.train(&Default::default(), &mut ())?;
 /// let record = Record::read(&directory)?;
 /// assert_eq!((record.task.as_str(), record.seed.as_str()), ("CartPole-v1", "0"));
 /// assert_eq!(record.result.as_ref().map(|result| result.steps), Some(2000));
@@ -183,9 +183,14 @@ impl Record {
         self.column(STEPS)
     }
 
+    /// Who scheduled; `None` where that is none of the program's own.
+    pub fn known_scheduler(&self) -> Option<Scheduler> {
+        Registry::builtin().scheduler(&self.scheduler).ok()
+    }
+
     /// The names of what was scheduled; none where values were kept.
     pub fn scheduled(&self) -> Vec<String> {
-        if self.scheduler == "fixed" {
+        if self.known_scheduler().is_some_and(|scheduler| scheduler.is_fixed()) {
             return Vec::new();
         }
         let columns = self.metrics.header.iter();

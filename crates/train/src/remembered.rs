@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::artifact;
+use crate::directory::of_another_version;
 use crate::outcome::RunError;
 use crate::run::{CHECKPOINT, Checkpoint};
 
@@ -29,7 +30,7 @@ pub struct Remembered {
 /// # let directory = place.path().join("run");
 /// let settings = [("task", "CartPole-v1"), ("steps", "4000"), ("scheduler", "epgt")];
 /// let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))?;
-/// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut |_| {}).unwrap();
+/// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut ()).unwrap();
 /// let memory = remembered(&directory).unwrap().unwrap();
 /// assert_eq!(memory.keys.len(), memory.key_dim * memory.values.len());
 /// # Ok::<(), String>(())
@@ -37,12 +38,7 @@ pub struct Remembered {
 pub fn remembered(directory: &Path) -> Result<Option<Remembered>, RunError> {
     let path = directory.join(CHECKPOINT);
     let payload = artifact::open(&path)?;
-    let checkpoint: Checkpoint<'_> = postcard::from_bytes(&payload).map_err(|_| {
-        RunError(format!(
-            "{} was written by another version of this program",
-            path.display()
-        ))
-    })?;
+    let checkpoint: Checkpoint<'_> = postcard::from_bytes(&payload).map_err(|_| of_another_version(&path))?;
     let Some(memory) = checkpoint.trainer.hyper.memory() else {
         return Ok(None);
     };

@@ -53,10 +53,12 @@ pub fn begin_seeds(config: &Config, count: u64, directory: &Path, force: bool) -
     match &earlier {
         None => refuse_foreign(directory)?,
         Some(marker) if marker.holds == Holds::Run => {
-            return Err(RunError(format!("{place} holds a single run; choose another --out")));
+            return Err(RunError::Directory(format!(
+                "{place} holds a single run; choose another --out"
+            )));
         }
         Some(_) if !force => {
-            return Err(RunError(format!(
+            return Err(RunError::Directory(format!(
                 "{place} already holds the runs of several seeds; resume them with --resume, choose another --out, or replace them \
                  with --force"
             )));
@@ -82,7 +84,7 @@ pub fn seed_runs(directory: &Path) -> Result<Option<Vec<SeedRun>>, RunError> {
         _ => return Ok(None),
     };
     let config = Config::read_toml(&marker.config).and_then(|said| Config::build(&said));
-    let config = config.map_err(|error| RunError(format!("{}: {error}", directory.display())))?;
+    let config = config.map_err(|error| RunError::Config(format!("{}: {error}", directory.display())))?;
     runs(directory, &config, &marker).map(Some)
 }
 

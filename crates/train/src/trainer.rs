@@ -1,4 +1,4 @@
-//! The two-phase loop: everything that learns, and how one iteration goes (method.md section 1).
+//! The two-phase loop: everything that learns, and how one iteration goes (paper, Algorithm 1).
 //!
 //! 1. Environment phase: the policy acts T steps in each of N environments.
 //! 2. What the rollout earned is the hyper-agent's credit for the updates before it.
@@ -20,9 +20,7 @@ use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
 use crate::logs::{self, Metrics};
-use crate::{
-    Config, EvalPlan, Evaluation, Registry, RunError, RunSettings, best_policy, device, evaluate, policy_file,
-};
+use crate::{Config, EvalPlan, Evaluation, Registry, RunSettings, best_policy, device, evaluate, policy_file};
 
 /// Episodes over which the training score is averaged.
 const SCORE_WINDOW: usize = 100;
@@ -239,7 +237,7 @@ impl Trainer {
         let refusal = |problem: String| format!("init = {} cannot be used: {problem}", path.display());
         let file = match path.is_dir() {
             true => best_policy(path)
-                .map_err(|RunError(sentence)| sentence)?
+                .map_err(|error| error.to_string())?
                 .ok_or_else(|| refusal("the run there has kept no policy yet".to_string()))?,
             false => path.to_path_buf(),
         };

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use crate::directory::read_config;
-use crate::outcome::{Progress, RunEnd, RunError};
+use crate::observer::Observer;
+use crate::outcome::{RunEnd, RunError};
 use crate::population::PopulationRun;
 use crate::{Config, ResumeWith, Run};
 
@@ -17,7 +18,7 @@ use crate::{Config, ResumeWith, Run};
 /// let settings = [("task", "CartPole-v1"), ("scheduler", "grid"), ("tune.gamma", "0.98:0.99"), ("steps", "1000")];
 /// let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))?;
 /// let mut training = Training::create(config, &directory, false).unwrap();
-/// let Ok(RunEnd::Finished(result)) = training.train(&Default::default(), &mut |_| {}) else { panic!() };
+/// let Ok(RunEnd::Finished(result)) = training.train(&Default::default(), &mut ()) else { panic!() };
 /// assert_eq!(result.population.unwrap().members, 2);
 /// # Ok::<(), String>(())
 /// ```
@@ -58,7 +59,7 @@ impl Training {
         }
     }
 
-    /// What the processor of the networks calls itself, where it is not this one.
+    /// The name of the other processor that the networks are on, if they are on one.
     pub fn device(&self) -> Option<String> {
         match self {
             Self::Single(run) => run.device(),
@@ -83,10 +84,10 @@ impl Training {
     }
 
     /// Trains until the budget is spent or `stop` is set; see [`Run::train`].
-    pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress)) -> Result<RunEnd, RunError> {
+    pub fn train(&mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<RunEnd, RunError> {
         match self {
-            Self::Single(run) => run.train(stop, observe),
-            Self::Population(run) => run.train(stop, observe),
+            Self::Single(run) => run.train(stop, observer),
+            Self::Population(run) => run.train(stop, observer),
         }
     }
 

@@ -17,7 +17,7 @@ fn config(by: &str) -> Config {
 }
 
 fn finish(mut run: Run) -> RunResult {
-    match run.train(&AtomicBool::new(false), &mut |_| {}).unwrap() {
+    match run.train(&AtomicBool::new(false), &mut ()).unwrap() {
         RunEnd::Finished(result) => result,
         RunEnd::Interrupted { steps } => panic!("interrupted at {steps}"),
     }
@@ -78,7 +78,7 @@ fn a_stopped_run_keeps_the_same_best_policy() {
     let expected = finish(Run::create(config.clone(), &whole, false).unwrap());
     let mut run = Run::create(config, &parted, false).unwrap();
     for _ in 0..20 {
-        run.train(&AtomicBool::new(true), &mut |_| {}).unwrap();
+        run.train(&AtomicBool::new(true), &mut ()).unwrap();
         drop(run);
         run = Run::resume(&parted).unwrap();
     }

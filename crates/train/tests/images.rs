@@ -22,7 +22,7 @@ fn config(algo: &str, scheduler: &str) -> Config {
 }
 
 fn finish(mut run: Run) -> RunResult {
-    match run.train(&AtomicBool::new(false), &mut |_| {}).unwrap() {
+    match run.train(&AtomicBool::new(false), &mut ()).unwrap() {
         RunEnd::Finished(result) => result,
         RunEnd::Interrupted { steps } => panic!("interrupted at {steps}"),
     }
@@ -36,7 +36,7 @@ fn a_run_on_images_goes_on_to_the_same_end_after_a_stop() {
         let expected = finish(Run::create(config(algo, scheduler), &whole, false).unwrap());
         let mut run = Run::create(config(algo, scheduler), &parted, false).unwrap();
         for _ in 0..3 {
-            let end = run.train(&AtomicBool::new(true), &mut |_| {});
+            let end = run.train(&AtomicBool::new(true), &mut ());
             assert!(matches!(end, Ok(RunEnd::Interrupted { .. })));
             drop(run);
             run = Run::resume(&parted).unwrap();

@@ -41,7 +41,7 @@ fn small(scheduler: &'static str) -> Config {
 }
 
 fn finish(mut training: Training) -> RunResult {
-    match training.train(&AtomicBool::new(false), &mut |_| {}).unwrap() {
+    match training.train(&AtomicBool::new(false), &mut ()).unwrap() {
         RunEnd::Finished(result) => result,
         RunEnd::Interrupted { steps } => panic!("interrupted at {steps}"),
     }
@@ -198,7 +198,7 @@ fn a_population_that_is_stopped_again_and_again_goes_on_to_the_same_end() {
         let mut training = Training::create(small(scheduler), &parted, false).unwrap();
         // A phase has 128 steps, so these are before, at and after exchanges.
         for _ in 0..14 {
-            let end = training.train(&AtomicBool::new(true), &mut |_| {}).unwrap();
+            let end = training.train(&AtomicBool::new(true), &mut ()).unwrap();
             assert!(matches!(end, RunEnd::Interrupted { .. }), "{end:?}");
             drop(training);
             training = Training::resume(&parted, ResumeWith::default()).unwrap();
@@ -339,7 +339,7 @@ fn a_population_tells_how_it_goes_while_its_members_train_and_after_a_resume() {
     let stop = AtomicBool::new(false);
     let mut training = Training::create(slow(), &parted, false).unwrap();
     let end = training
-        .train(&stop, &mut |_| stop.store(true, Ordering::Relaxed))
+        .train(&stop, &mut |_: &Progress| stop.store(true, Ordering::Relaxed))
         .unwrap();
     assert!(matches!(end, RunEnd::Interrupted { .. }), "{end:?}");
     drop(training);

@@ -38,7 +38,7 @@ fn config(scheduler: &str, more: &[(&str, &str)]) -> Result<Config, String> {
 }
 
 fn finish(mut run: Run) -> RunResult {
-    match run.train(&AtomicBool::new(false), &mut |_| {}).unwrap() {
+    match run.train(&AtomicBool::new(false), &mut ()).unwrap() {
         RunEnd::Finished(result) => result,
         RunEnd::Interrupted { steps } => panic!("interrupted at {steps}"),
     }
@@ -54,7 +54,7 @@ fn a_run_that_is_stopped_again_and_again_ends_the_same() {
         let mut run = Run::create(config(), &parted, false).unwrap();
         // Asked to stop from the start, a run still finishes one phase, so that every resume gets further.
         for _ in 0..12 {
-            let end = run.train(&AtomicBool::new(true), &mut |_| {});
+            let end = run.train(&AtomicBool::new(true), &mut ());
             assert!(matches!(end, Ok(RunEnd::Interrupted { .. })), "{scheduler}: {end:?}");
             drop(run);
             run = Run::resume(&parted).unwrap();

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use epgt_train::table::read_csv;
 use epgt_train::{
-    Assignment, Config, MARKER, Marker, ResumeWith, Run, RunEnd, RunResult, Trainer, Training, best_policy,
-    policy_file, version,
+    Assignment, Config, MARKER, Marker, Progress, ResumeWith, Run, RunEnd, RunError, RunResult, TrainError, Trainer,
+    Training, best_policy, policy_file, version,
 };
 
 fn config(steps: u64) -> Config {
@@ -19,15 +19,19 @@ fn a_directory_is_trained_in_by_one_process_at_a_time() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("run");
     let mut run = Run::create(config(2000), &path, false).unwrap();
-    let refusal = Run::resume(&path).err().unwrap().to_string();
-    assert!(
-        refusal.ends_with("another process is training there; wait for it or stop it"),
-        "{refusal}"
+    let refusal = Run::resume(&path).err().unwrap();
+    assert_eq!(refusal, RunError::Taken(path.clone()));
+    assert_eq!(
+        refusal.to_string(),
+        format!(
+            "cannot use {}: another process is training there; wait for it or stop it",
+            path.display()
+        )
     );
     let refusal = Run::create(config(2000), &path, true).err().unwrap();
     assert!(refusal.is_taken(), "{refusal}");
     assert!(matches!(
-        run.train(&AtomicBool::new(false), &mut |_| {}),
+        run.train(&AtomicBool::new(false), &mut ()),
         Ok(RunEnd::Finished(_))
     ));
     drop(run);
@@ -46,7 +50,7 @@ fn a_run_that_is_asked_to_stop_saves_itself_and_goes_on_to_the_same_end() {
     let mut stops = 0;
     while stops < 5 {
         assert!(matches!(
-            run.train(&AtomicBool::new(true), &mut |_| {}),
+            run.train(&AtomicBool::new(true), &mut ()),
             Ok(RunEnd::Interrupted { .. })
         ));
         drop(run);
@@ -62,7 +66,7 @@ fn a_run_that_is_asked_to_stop_saves_itself_and_goes_on_to_the_same_end() {
 
 /// Trains to the end.
 fn finish(mut run: Run) -> RunResult {
-    match run.train(&AtomicBool::new(false), &mut |_| {}).unwrap() {
+    match run.train(&AtomicBool::new(false), &mut ()).unwrap() {
         RunEnd::Finished(result) => result,
         RunEnd::Interrupted { steps } => panic!("interrupted at {steps}"),
     }
@@ -236,7 +240,7 @@ fn an_evaluation_that_is_stopped_is_made_when_the_run_goes_on() {
         let result = loop {
             let (stop, mut told) = (AtomicBool::new(false), 0);
             // Every third evaluation is stopped as soon as it is seen.
-            let end = run.train(&stop, &mut |progress| {
+            let end = run.train(&stop, &mut |progress: &Progress| {
                 if progress.evaluating.is_some_and(|(ended, _)| ended == 0) {
                     told += 1;
                     stop.store(told == 3, Ordering::Relaxed);
@@ -295,7 +299,7 @@ fn what_the_hyper_agent_took_is_counted_over_all_resumes() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("run");
     let mut run = Run::create(config(8000), &path, false).unwrap();
-    run.train(&AtomicBool::new(true), &mut |_| {}).unwrap();
+    run.train(&AtomicBool::new(true), &mut ()).unwrap();
     drop(run);
     let result = finish(Run::resume(&path).unwrap());
     assert_eq!(result.hyper_seconds.unwrap().updates, 8000 / 8 / 5);
@@ -316,7 +320,7 @@ fn a_finished_run_can_go_on_to_more_steps_and_ends_the_same_however_it_is_stoppe
         let mut run = Run::resume_with(&path, longer.clone()).unwrap();
         assert!(!path.join("result.json").exists());
         for _ in 0..stops {
-            run.train(&AtomicBool::new(true), &mut |_| {}).unwrap();
+            run.train(&AtomicBool::new(true), &mut ()).unwrap();
             drop(run);
             run = Run::resume(&path).unwrap();
         }
@@ -345,7 +349,7 @@ fn a_population_can_go_on_to_more_steps() {
         ("population.ready", "500"),
     ];
     let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value))).unwrap();
-    let train = |mut training: Training| match training.train(&AtomicBool::new(false), &mut |_| {}).unwrap() {
+    let train = |mut training: Training| match training.train(&AtomicBool::new(false), &mut ()).unwrap() {
         RunEnd::Finished(result) => result,
         RunEnd::Interrupted { steps } => panic!("interrupted at {steps}"),
     };
@@ -395,8 +399,31 @@ fn a_run_can_start_from_a_trained_policy() {
     // The policy may be gone by the time that the run is resumed.
     let own = place.path().join("student");
     let mut run = Run::create(student("seed", "9"), &own, false).unwrap();
-    run.train(&AtomicBool::new(true), &mut |_| {}).unwrap();
+    run.train(&AtomicBool::new(true), &mut ()).unwrap();
     drop(run);
     fs::remove_dir_all(&path).unwrap();
     assert_eq!(finish(Run::resume(&own).unwrap()).steps, 2000);
+}
+
+#[test]
+fn a_run_that_diverges_says_after_how_many_steps_and_why_by_its_type() {
+    let place = tempfile::tempdir().unwrap();
+    let settings = [
+        ("task", "CartPole-v1"),
+        ("steps", "20000"),
+        ("a2c.learning_rate", "1e30"),
+    ];
+    let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value))).unwrap();
+    let mut run = Run::create(config, &place.path().join("run"), false).unwrap();
+    let error = run.train(&AtomicBool::new(false), &mut ()).unwrap_err();
+    let RunError::Training {
+        steps,
+        cause: TrainError::Diverged(cause),
+        checkpoint: None,
+    } = &error
+    else {
+        panic!("{error:?}");
+    };
+    let sentence = format!("stopped after {steps} steps: {cause}; it happened before the first checkpoint");
+    assert_eq!(error.to_string(), sentence);
 }

@@ -36,6 +36,23 @@ pub fn scheduler() -> Proposed {
     Proposed(Registry::builtin().scheduler_names())
 }
 
+/// The methods' names.
+pub fn methods() -> String {
+    Registry::builtin().method_names().join(", ")
+}
+
+/// One sentence on who can schedule.
+pub fn schedulers() -> String {
+    let names = |populations: bool| {
+        let registry = Registry::builtin();
+        let all = registry.schedulers().iter();
+        let some = all.filter(|scheduler| scheduler.population().is_some() == populations);
+        some.map(|scheduler| scheduler.name()).collect::<Vec<_>>().join(", ")
+    };
+    let (single, populations) = (names(false), names(true));
+    format!("Who schedules the hyperparameters: {single}; or several runs side by side: {populations}")
+}
+
 pub fn preset() -> Proposed {
     Proposed(Preset::CHOICES.to_vec())
 }

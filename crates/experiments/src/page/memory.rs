@@ -58,7 +58,7 @@ pub fn maps(tasks: &[Task]) -> (Vec<Vec<Figure>>, Vec<String>) {
 /// Whether there is a memory with keys worth a map: the clock's are a line by construction.
 fn has_keys(group: &Group) -> bool {
     let run = &group.runs[0].record;
-    run.scheduler == "epgt"
+    run.known_scheduler().is_some_and(|scheduler| scheduler.about().recalls)
         && run
             .settings
             .get("hyper.encoder")

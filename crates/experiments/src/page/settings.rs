@@ -7,8 +7,9 @@ use epgt_report::numbers::short;
 use epgt_report::statistics::mean;
 use epgt_report::text_table::TextTable;
 use epgt_settings::shortened;
+use epgt_train::population::PopulationKind;
 use epgt_train::usage::cpu_model;
-use epgt_train::{Marker, version};
+use epgt_train::{Marker, Scheduler, version};
 
 use crate::groups::Task;
 use crate::runs::Run;
@@ -53,10 +54,11 @@ fn size(grid: &Grid) -> usize {
 /// there are.
 pub fn scheduled(run: &Run) -> Option<String> {
     // These take no value, any value, or those that a copy was multiplied to.
-    if matches!(
-        run.record.scheduler.as_str(),
-        "fixed" | "hoof" | "meta-gradient" | "pbt" | "pb2"
-    ) {
+    let chooses_none = |scheduler: Scheduler| {
+        let exchanges = scheduler.population().is_some_and(PopulationKind::exchanges);
+        scheduler.is_fixed() || scheduler.is_rule() || exchanges
+    };
+    if run.record.known_scheduler().is_some_and(chooses_none) {
         return None;
     }
     let tuned = run.record.settings.iter().filter_map(|(key, grid)| {

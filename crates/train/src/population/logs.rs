@@ -8,12 +8,14 @@ use serde::{Deserialize, Serialize};
 use super::exchange::{Move, ranked};
 use super::member::Member;
 use crate::artifact::ArtifactError;
-use crate::logs::{METRICS, metrics};
+use crate::logs::{self, MetricsTable};
+use crate::observer::{MetricsRow, Observer};
+use crate::outcome::RunError;
 use crate::table::{Cell, CsvWriter};
 
 /// The open tables of a population.
 pub(super) struct PopulationLogs {
-    metrics: CsvWriter,
+    metrics: MetricsTable,
     exchanges: CsvWriter,
 }
 
@@ -50,7 +52,7 @@ impl PopulationLogs {
     pub fn create(directory: &Path, space: &HyperSpace, members: &[Member]) -> Result<Self, ArtifactError> {
         let (names, columns) = headers(space, members);
         Ok(Self {
-            metrics: CsvWriter::create(directory.join(METRICS), &names)?,
+            metrics: MetricsTable::create(directory, &names)?,
             exchanges: CsvWriter::create(directory.join(super::POPULATION), &columns)?,
         })
     }
@@ -63,18 +65,25 @@ impl PopulationLogs {
     ) -> Result<Self, ArtifactError> {
         let (names, columns) = headers(space, members);
         Ok(Self {
-            metrics: CsvWriter::open_at(directory.join(METRICS), lengths.metrics, &names)?,
+            metrics: MetricsTable::resume(directory, lengths.metrics, &names)?,
             exchanges: CsvWriter::open_at(directory.join(super::POPULATION), lengths.exchanges, &columns)?,
         })
     }
 
-    /// One row of metrics.
-    pub fn metrics(&mut self, members: &[Member], elapsed: f64, best: Option<f64>) -> Result<(), ArtifactError> {
-        for (_, value) in row(members, elapsed, best) {
-            self.metrics.field(value.map_or(Cell::Empty, Cell::F64));
-        }
-        self.metrics.end_row().flush()?;
-        Ok(())
+    /// One row of metrics, for the table and for an observer.
+    pub fn metrics(
+        &mut self,
+        members: &[Member],
+        elapsed: f64,
+        best: Option<f64>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        let row = MetricsRow {
+            steps: members[leader(members)].steps(),
+            values: &row(members, elapsed, best),
+        };
+        self.metrics.metrics(&row)?;
+        observer.metrics(&row)
     }
 
     /// One row of `population.csv`.
@@ -121,14 +130,14 @@ impl PopulationLogs {
 /// The metrics of this moment: those of a run, of the member with the best score, and how the others stand.
 fn row(members: &[Member], elapsed: f64, best: Option<f64>) -> Vec<(String, Option<f64>)> {
     let scores: Vec<Option<f64>> = members.iter().map(Member::score).collect();
-    let leader = ranked(&scores)[0];
-    let all: u64 = members.iter().map(|member| member.record.trained).sum();
+    let leader = leader(members);
+    let all: u64 = members.iter().map(|member| member.trained).sum();
     let mut present: Vec<f64> = scores.iter().flatten().copied().collect();
     present.sort_by(f64::total_cmp);
-    let evaluated = members.iter().filter_map(|member| member.record.evaluated);
+    let evaluated = members.iter().filter_map(|member| member.evaluated);
     let evaluated = evaluated.reduce(f64::max);
-    let diverged = members.iter().filter(|member| member.record.diverged.is_some());
-    let mut row = metrics(&members[leader].trainer, elapsed, None, best);
+    let diverged = members.iter().filter(|member| member.diverged.is_some());
+    let mut row = logs::metrics(&members[leader].run.trainer, elapsed, None, best);
     for (_, value) in row.iter_mut().filter(|(name, _)| name == "eval/mean_reward") {
         *value = evaluated;
     }
@@ -141,6 +150,12 @@ fn row(members: &[Member], elapsed: f64, best: Option<f64>) -> Vec<(String, Opti
     ];
     row.extend(whole.map(|(name, value)| (name.to_string(), value)));
     row
+}
+
+/// The member with the best score.
+pub(super) fn leader(members: &[Member]) -> usize {
+    let scores: Vec<Option<f64>> = members.iter().map(Member::score).collect();
+    ranked(&scores)[0]
 }
 
 fn median(sorted: &[f64]) -> Option<f64> {

@@ -1,8 +1,7 @@
-//! One member of a population: an ordinary trainer with the scheduler `fixed`, its logs, and its evaluations.
+//! One member of a population: the loop of an ordinary run with the scheduler `fixed`.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::Instant;
 
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
@@ -12,24 +11,13 @@ use crate::best::Best;
 use crate::cadence::Due;
 use crate::directory::unusable;
 use crate::eval_budget::EvalBudget;
-use crate::logs::{LogLengths, Logs};
-use crate::outcome::RunError;
-use crate::policy_file::{self, EncodedPolicy};
+use crate::logs::LogLengths;
+use crate::observer::Observer;
+use crate::outcome::{Progress, RunError};
+use crate::policy_file::EncodedPolicy;
+use crate::run_loop::{Phase, PhaseError, RunLoop};
 use crate::trainer::{SavedTrainer, TrainError, Trainer};
 use crate::{Config, usage};
-
-/// When a population began, and the seconds it had spent before.
-#[derive(Clone, Copy)]
-pub(super) struct Clock {
-    pub started: Instant,
-    pub before: f64,
-}
-
-impl Clock {
-    pub fn seconds(&self) -> f64 {
-        self.before + self.started.elapsed().as_secs_f64()
-    }
-}
 
 /// What a display may look at while a member trains.
 pub(super) struct Gauge {
@@ -51,7 +39,7 @@ impl Gauge {
             trained: AtomicU64::new(0),
             score: AtomicU64::new(0),
             judged: Default::default(),
-            values: member.trainer.hyper.values().to_vec(),
+            values: member.run.trainer.hyper.values().to_vec(),
         };
         gauge.show(member);
         gauge
@@ -82,39 +70,39 @@ impl Gauge {
     }
 
     fn show(&self, member: &Member) {
-        self.steps.store(member.trainer.counters.steps, Ordering::Relaxed);
-        self.trained.store(member.record.trained, Ordering::Relaxed);
+        self.steps.store(member.steps(), Ordering::Relaxed);
+        self.trained.store(member.trained, Ordering::Relaxed);
         let score = member.score().unwrap_or(f64::NAN);
         self.score.store(score.to_bits(), Ordering::Relaxed);
     }
 }
 
-/// One member.
-pub(super) struct Member {
-    pub trainer: Trainer,
-    config: Config,
-    logs: Logs,
-    pub record: Record,
-    /// The policy that is its best so far, if it was found since the members last met, with its score.
-    pub candidate: Option<(f64, EncodedPolicy)>,
-    /// One sentence on evaluated episodes that did not end, once there were some.
-    pub cut: Option<String>,
+/// Shows a member's evaluations in its gauge, and collects what is to be told of them.
+struct GaugeObserver<'a> {
+    gauge: &'a Gauge,
+    notes: &'a mut Vec<String>,
 }
 
-/// What a checkpoint holds of a member besides its trainer.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Record {
+impl Observer for GaugeObserver<'_> {
+    fn progress(&mut self, progress: &Progress) {
+        let (ended, episodes) = progress.evaluating.unwrap_or((0, 0));
+        self.gauge.show_judged(ended, episodes);
+        self.notes.extend_from_slice(&progress.notes);
+    }
+}
+
+/// One member.
+pub(super) struct Member {
+    pub run: RunLoop,
     /// Environment steps that it has itself taken; the trainer counts those of the lineage of its weights.
     pub trained: u64,
     /// Why it stopped; it goes on when it copies another.
     pub diverged: Option<String>,
     /// Its last evaluation since the members met.
     pub evaluated: Option<f64>,
-    /// Its best scores.
-    pub best: Best,
-    budget: EvalBudget,
-    due: Option<Due>,
     pub cpu_seconds: f64,
+    /// What the user should be told, once.
+    pub notes: Vec<String>,
 }
 
 /// A member's part of a checkpoint.
@@ -123,6 +111,18 @@ pub(super) struct SavedMember<'a> {
     trainer: SavedTrainer<'a>,
     logs: LogLengths,
     record: Record,
+}
+
+/// What a checkpoint holds of a member besides its trainer.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    trained: u64,
+    diverged: Option<String>,
+    evaluated: Option<f64>,
+    best: Best,
+    budget: EvalBudget,
+    due: Option<Due>,
+    cpu_seconds: f64,
 }
 
 impl Member {
@@ -135,161 +135,126 @@ impl Member {
 
     /// Member `index` of a population with this configuration, at its start.
     pub fn create(config: &Config, index: usize, directory: &Path, trainer: Trainer) -> Result<Self, RunError> {
-        let (config, directory) = (member_config(config, index), member_directory(directory, index));
+        let directory = member_directory(directory, index);
         std::fs::create_dir_all(&directory).map_err(|error| unusable(&directory, &error))?;
-        let logs = Logs::create(&directory, &trainer)?;
-        Ok(Self::new(config, trainer, logs))
+        Ok(Self {
+            run: RunLoop::create(member_config(config, index), trainer, &directory)?,
+            trained: 0,
+            diverged: None,
+            evaluated: None,
+            cpu_seconds: 0.0,
+            notes: Vec::new(),
+        })
     }
 
     /// Member `index` as a checkpoint holds it.
     pub fn resume(config: &Config, index: usize, directory: &Path, saved: SavedMember<'_>) -> Result<Self, RunError> {
         let (config, directory) = (member_config(config, index), member_directory(directory, index));
         let mut trainer = Trainer::for_checkpoint(&config)?;
-        trainer.restore(saved.trainer)?;
-        let logs = Logs::resume(&directory, &saved.logs, &trainer)?;
-        let mut member = Self::new(config, trainer, logs);
-        member.record = saved.record;
-        Ok(member)
-    }
-
-    fn new(config: Config, trainer: Trainer, logs: Logs) -> Self {
-        Self {
-            trainer,
-            config,
-            logs,
-            record: Record::default(),
-            candidate: None,
-            cut: None,
-        }
+        trainer.restore(saved.trainer).map_err(RunError::File)?;
+        let mut run = RunLoop::resume(config, trainer, &directory, &saved.logs)?;
+        let record = saved.record;
+        run.best = record.best;
+        run.budget = record.budget;
+        run.due = record.due;
+        Ok(Self {
+            run,
+            trained: record.trained,
+            diverged: record.diverged,
+            evaluated: record.evaluated,
+            cpu_seconds: record.cpu_seconds,
+            notes: Vec::new(),
+        })
     }
 
     /// What a checkpoint must hold.
     pub fn save(&mut self) -> Result<SavedMember<'_>, RunError> {
         Ok(SavedMember {
-            logs: self.logs.sync()?,
-            trainer: self.trainer.save(),
-            record: self.record.clone(),
+            logs: self.run.sync()?,
+            trainer: self.run.trainer.save(),
+            record: Record {
+                trained: self.trained,
+                diverged: self.diverged.clone(),
+                evaluated: self.evaluated,
+                best: self.run.best,
+                budget: self.run.budget,
+                due: self.run.due,
+                cpu_seconds: self.cpu_seconds,
+            },
         })
+    }
+
+    /// Environment steps of the lineage of its weights.
+    pub fn steps(&self) -> u64 {
+        self.run.trainer.counters.steps
     }
 
     /// Mean return of its last hundred episodes; `None` before the first, or when it has diverged.
     pub fn score(&self) -> Option<f64> {
-        match self.record.diverged {
+        match self.diverged {
             Some(_) => None,
-            None => self.trainer.counters.mean_return(),
+            None => self.run.trainer.counters.mean_return(),
         }
     }
 
     /// Whether its budget is spent and all is logged, or it cannot go on.
     pub fn is_done(&self) -> bool {
-        self.record.diverged.is_some() || (self.trainer.is_finished() && self.record.due.is_none())
+        self.diverged.is_some() || self.run.is_finished()
     }
 
     /// Whether it has come as far as `target`, and all that was due on the way is done.
     pub fn has_reached(&self, target: u64) -> bool {
-        self.is_done() || (self.trainer.counters.steps >= target && self.record.due.is_none())
+        self.is_done() || (self.steps() >= target && self.run.due.is_none())
     }
 
     /// Takes over another's state; the values in force have to be given afterwards.
     pub fn adopt(&mut self, other: &Self) {
-        self.trainer.adopt(&other.trainer);
-        self.record.diverged = None;
+        self.run.trainer.adopt(&other.run.trainer);
+        self.diverged = None;
     }
 
-    /// Trains until the target, or for one phase where it should stop. A member that diverges stays at its last good update.
+    /// Trains until the target, or for one phase where it should stop. A member that diverges stays at its last good
+    /// update.
     pub fn train(&mut self, order: &Order<'_>, gauge: &Gauge) -> Result<(), RunError> {
-        let cpu = self.trainer.cpu_seconds(usage::thread_cpu_seconds);
+        let cpu = self.run.trainer.cpu_seconds(usage::thread_cpu_seconds);
         while !self.has_reached(order.target) {
-            if self.record.due.is_none() {
-                let before = self.trainer.counters.steps;
-                match self.trainer.iterate() {
-                    Ok(()) => {}
-                    Err(TrainError::Environment(error)) => return Err(RunError(error.to_string())),
-                    Err(error) => {
-                        self.record.diverged = Some(error.to_string());
-                        break;
-                    }
+            let before = self.steps();
+            let mut observer = GaugeObserver {
+                gauge,
+                notes: &mut self.notes,
+            };
+            let phase = self.run.advance(&order.conditions, &mut observer);
+            gauge.show_judged(0, 0);
+            self.trained += self.steps() - before;
+            match phase {
+                Ok(Phase::Done(evaluated)) => self.evaluated = evaluated.or(self.evaluated),
+                Ok(Phase::Stopped) => break,
+                Err(PhaseError::Training(TrainError::Environment(error))) => return Err(RunError::Environment(error)),
+                Err(PhaseError::Training(error)) => {
+                    self.diverged = Some(error.to_string());
+                    break;
                 }
-                for decision in self.trainer.hyper.take_decisions() {
-                    self.logs.decision(&decision);
-                }
-                self.record.trained += self.trainer.counters.steps - before;
-                let (run, budget) = (&self.config.run, &self.record.budget);
-                self.record.due = Some(order.cadence.due(before, &self.trainer, run, budget));
+                Err(PhaseError::Run(error)) => return Err(error),
             }
-            if let Some(due) = self.record.due
-                && !self.log_what_is_due(due, order, gauge)?
-            {
-                break;
-            }
-            self.record.due = None;
             gauge.show(self);
-            if order.stop.load(Ordering::Relaxed) {
+            if order.conditions.stop.load(Ordering::Relaxed) {
                 break;
             }
         }
-        self.record.cpu_seconds += self.trainer.cpu_seconds(usage::thread_cpu_seconds) - cpu;
+        self.cpu_seconds += self.run.trainer.cpu_seconds(usage::thread_cpu_seconds) - cpu;
         Ok(())
     }
 
-    /// Evaluates and logs; says whether that could be done before it should stop.
-    fn log_what_is_due(&mut self, due: Due, order: &Order<'_>, gauge: &Gauge) -> Result<bool, RunError> {
-        let mut evaluation = None;
-        if due.episodes > 0 {
-            evaluation = self.evaluate(due.episodes, order, gauge)?;
-            if evaluation.is_none() {
-                return Ok(false);
-            }
-        }
-        if due.log {
-            let counters = &self.trainer.counters;
-            if self.record.best.take_training(self.config.run.best_by, counters) {
-                let score = counters.mean_return().unwrap_or(f64::NEG_INFINITY);
-                self.candidate = Some((score, self.policy_bytes()?));
-            }
-            let (elapsed, best) = (order.clock.seconds(), self.record.best.evaluation);
-            self.logs.metrics(&self.trainer, elapsed, evaluation.as_ref(), best)?;
-        }
-        Ok(true)
-    }
-
-    fn evaluate(
-        &mut self,
-        episodes: usize,
-        order: &Order<'_>,
-        gauge: &Gauge,
-    ) -> Result<Option<crate::Evaluation>, RunError> {
-        let run = &self.config.run;
-        let evaluation = self.trainer.evaluate(run, episodes, &mut |ended| {
-            gauge.show_judged(ended, episodes);
-            !order.stop.load(Ordering::Relaxed)
-        });
-        gauge.show_judged(0, 0);
-        let Some(evaluation) = evaluation.map_err(|error| RunError(error.to_string()))? else {
-            return Ok(None);
-        };
-        self.record.budget.take(&evaluation);
-        self.cut = self.cut.take().or(evaluation.cut_sentence(run.eval_max_steps));
-        let mean = evaluation.mean_return();
-        self.record.evaluated = Some(mean);
-        if self.record.best.take_evaluation(run.best_by, mean) {
-            self.candidate = Some((mean, self.policy_bytes()?));
-        }
-        Ok(Some(evaluation))
-    }
-
     /// The present policy as its file's bytes.
-    pub fn policy_bytes(&self) -> Result<EncodedPolicy, RunError> {
-        let (config, trainer) = (&self.config, &self.trainer);
-        let normalizes = config.run.normalize_observations;
-        let task = config.task()?;
-        Ok(policy_file::encode(
-            &task,
-            &config.policy,
-            &trainer.policy,
-            &trainer.normalizer,
-            normalizes,
-        )?)
+    pub fn policy_bytes(&mut self) -> Result<EncodedPolicy, RunError> {
+        self.run.policy_bytes().map_err(|error| match error {
+            PhaseError::Run(error) => error,
+            PhaseError::Training(cause) => RunError::Training {
+                steps: self.steps(),
+                cause,
+                checkpoint: None,
+            },
+        })
     }
 }
 

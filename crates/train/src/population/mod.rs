@@ -1,5 +1,5 @@
 //! Populations: several runs side by side in place of one that is scheduled. `pbt` and `pb2` let bad members copy good ones and go
-//! on with other values; `grid` and `random-search` only compare. The rivals of method.md section 6.
+//! on with other values; `grid` and `random-search` only compare.
 //!
 //! | file | what it holds |
 //! | --- | --- |
@@ -8,7 +8,7 @@
 //! | [`exchange`](Exchange) | who copies whom and with which values, apart from anything that trains |
 //! | `pb2`, [`gp`](GaussianProcess) | the values that a Gaussian process proposes |
 //! | [`search`](grid) | the members of the searches |
-//! | `member`, `workers` | one member: a trainer, its logs, its evaluations; all of them at work |
+//! | `member`, `workers` | one member: the loop of a run; all of them at work |
 //! | `logs` | the tables of the whole |
 //! | [`run`](PopulationRun) | all members in a directory, with checkpoints around them |
 //!

@@ -13,11 +13,9 @@
 //! ```
 
 mod begin;
-mod report;
 
 use std::borrow::Cow;
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -25,21 +23,19 @@ use epgt_envs::TaskSpec;
 use epgt_hyper::HyperSpace;
 use serde::{Deserialize, Serialize};
 
-use super::exchange::{Exchange, ExchangeState};
-use super::logs::{Event, PopulationLogLengths, PopulationLogs};
-use super::member::{Clock, Gauge, Member, SavedMember};
+use super::exchange::{Exchange, ExchangeState, ranked};
+use super::logs::{Event, PopulationLogLengths, PopulationLogs, leader};
+use super::member::{Gauge, Member, SavedMember};
 use super::workers;
-use crate::best::{self, Head};
+use crate::best::Head;
 use crate::cadence::{Cadence, crosses};
-use crate::directory::{self, Opened, ResumeWith};
-use crate::outcome::{Progress, RunEnd, RunError};
-use crate::policy_file::EncodedPolicy;
-use crate::run::{BEST_POLICY, CHECKPOINT, LAST_POLICY, RESULT, earlier_result, watched};
-use crate::{Config, artifact};
+use crate::directory::{self, ResumeWith, RunDirectory};
+use crate::observer::Observer;
+use crate::outcome::{PopulationResult, Progress, RunEnd, RunError, RunResult};
+use crate::run::LEAST_CHECKPOINT;
+use crate::run_loop::{Clock, Conditions};
+use crate::{Config, usage};
 use begin::Start;
-
-/// The least seconds between two checkpoints that nobody asked for.
-const LEAST_CHECKPOINT: f64 = 1.0;
 
 #[derive(Serialize, Deserialize)]
 struct Checkpoint<'a> {
@@ -70,14 +66,13 @@ struct Kept {
 /// let settings = [("task", "CartPole-v1"), ("scheduler", "pbt"), ("steps", "2000"), ("population.ready", "500")];
 /// let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))?;
 /// let mut run = PopulationRun::create(config, &directory, false).unwrap();
-/// let Ok(RunEnd::Finished(result)) = run.train(&Default::default(), &mut |_| {}) else { panic!() };
+/// let Ok(RunEnd::Finished(result)) = run.train(&Default::default(), &mut ()) else { panic!() };
 /// assert_eq!((result.steps, result.population.unwrap().steps_all_members), (2000, 8000));
 /// # Ok::<(), String>(())
 /// ```
 pub struct PopulationRun {
-    directory: PathBuf,
+    directory: RunDirectory,
     config: Config,
-    config_text: String,
     task: TaskSpec,
     space: HyperSpace,
     members: Vec<Member>,
@@ -87,8 +82,6 @@ pub struct PopulationRun {
     /// The steps at which all members have last met.
     position: u64,
     best: Option<Kept>,
-    /// The best policy's file.
-    kept: Option<EncodedPolicy>,
     /// The best evaluation of any member.
     evaluation: Option<f64>,
     clock: Clock,
@@ -97,8 +90,6 @@ pub struct PopulationRun {
     threads: usize,
     /// What the user should be told, once.
     notes: Vec<String>,
-    /// Held as long as the run is open, so that no second process trains in the same directory.
-    _lock: File,
 }
 
 impl PopulationRun {
@@ -107,102 +98,70 @@ impl PopulationRun {
         directory::refuse_taken(directory, force)?;
         // What cannot be trained leaves no directory behind.
         let start = Start::new(&config)?;
-        let lock = directory::take(directory, force)?;
-        let config_text = config.to_toml();
-        directory::begin(directory, &config_text, None)?;
-        Self::begin(start, config, config_text, directory, lock)
+        let directory = RunDirectory::create(directory, &config, force)?;
+        Self::begin(start, config, directory)
     }
 
     /// Starts a population in a directory that is its own.
-    fn begin(
-        start: Start,
-        config: Config,
-        config_text: String,
-        directory: &Path,
-        lock: File,
-    ) -> Result<Self, RunError> {
+    fn begin(start: Start, config: Config, directory: RunDirectory) -> Result<Self, RunError> {
         let trainers = start.trainers.into_iter().enumerate();
         let members: Vec<Member> = trainers
-            .map(|(i, trainer)| Member::create(&config, i, directory, trainer))
+            .map(|(i, trainer)| Member::create(&config, i, directory.path(), trainer))
             .collect::<Result<_, _>>()?;
         let (space, _) = config.hyper_space()?;
-        let mut logs = PopulationLogs::create(directory, &space, &members)?;
+        let mut logs = PopulationLogs::create(directory.path(), &space, &members)?;
         for (i, values) in start.values.iter().enumerate() {
             logs.event(0, i, None, &Event::Start(values))?;
         }
         Ok(Self {
-            directory: directory.to_path_buf(),
+            directory,
             task: config.task()?,
             config,
-            config_text,
             space,
             members,
             exchange: start.exchange,
             logs,
             position: 0,
             best: None,
-            kept: None,
             evaluation: None,
-            clock: Clock {
-                started: Instant::now(),
-                before: 0.0,
-            },
+            clock: Clock::after(0.0),
             steps_before: 0,
             threads: 1,
             notes: Vec::new(),
-            _lock: lock,
         })
     }
 
     /// Goes on from the last checkpoint of a population, or from its start if it was stopped before the first.
     pub fn resume(directory: &Path, with: ResumeWith) -> Result<Self, RunError> {
-        let mut opened = directory::open(directory, with)?;
-        let Some(payload) = opened.checkpoint.take() else {
-            let Opened {
-                config,
-                config_text,
-                lock,
-                marker,
-                ..
-            } = opened;
-            let start = Start::new(&config)?;
-            directory::begin(directory, &config_text, Some(marker))?;
-            return Self::begin(start, config, config_text, directory, lock);
+        let opened = directory::open(directory, with)?;
+        let Some(checkpoint) = opened.checkpoint::<Checkpoint<'_>>()? else {
+            let start = Start::new(&opened.config)?;
+            let (config, directory) = opened.begin_anew()?;
+            return Self::begin(start, config, directory);
         };
-        let path = directory.join(CHECKPOINT);
-        let checkpoint: Checkpoint<'_> =
-            postcard::from_bytes(&payload).map_err(|_| directory::of_another_version(&path))?;
-        opened.check_fits(directory, &checkpoint.head.config)?;
-        let misfit = |error: String| RunError(format!("{}: {error}", path.display()));
+        opened.check_fits(&checkpoint.head.config)?;
         let mut exchange = begin::exchange(&opened.config)?;
         if let (Some(exchange), Some(state)) = (&mut exchange, checkpoint.exchange) {
-            exchange.restore(state.into_owned()).map_err(misfit)?;
+            let restored = exchange.restore(state.into_owned());
+            restored.map_err(|error| opened.misfit(&error))?;
         }
         if checkpoint.members.len() != opened.config.population.members(&opened.config)? {
-            return Err(misfit("it holds another number of members".to_string()));
+            return Err(opened.misfit("it holds another number of members"));
         }
         let saved = checkpoint.members.into_iter().enumerate();
         let members: Vec<Member> = saved
             .map(|(i, saved)| Member::resume(&opened.config, i, directory, saved))
             .collect::<Result<_, _>>()?;
         opened.check_steps(steps_done(&members))?;
-        let (space, _) = opened.config.hyper_space()?;
+        let config = opened.config.clone();
+        let (space, _) = config.hyper_space()?;
         let logs = PopulationLogs::resume(directory, &checkpoint.logs, &space, &members)?;
-        let kept = checkpoint.head.best.into_owned();
-        let restored = best::restore(directory, kept.as_ref())?;
-        opened.note(directory, members.iter().all(Member::is_done))?;
-        let Opened {
-            config,
-            config_text,
-            lock,
-            ..
-        } = opened;
+        let (directory, note) = opened.go_on(checkpoint.head, members.iter().all(Member::is_done))?;
         Ok(Self {
-            directory: directory.to_path_buf(),
+            directory,
             task: config.task()?,
             config,
-            config_text,
-            steps_before: members.iter().map(|member| member.record.trained).sum(),
+            steps_before: members.iter().map(|member| member.trained).sum(),
             evaluation: best_evaluation(&members),
             space,
             members,
@@ -210,14 +169,9 @@ impl PopulationRun {
             logs,
             position: checkpoint.position,
             best: checkpoint.best,
-            kept,
-            clock: Clock {
-                started: Instant::now(),
-                before: checkpoint.wall_seconds,
-            },
+            clock: Clock::after(checkpoint.wall_seconds),
             threads: 1,
-            notes: restored.into_iter().collect(),
-            _lock: lock,
+            notes: note.into_iter().collect(),
         })
     }
 
@@ -236,14 +190,15 @@ impl PopulationRun {
         &self.config
     }
 
-    /// Trains until every member's budget is spent or `stop` is set, telling `observe` how it goes.
+    /// Trains until every member's budget is spent or `stop` is set, telling `observer` how it goes.
     ///
     /// When stopped each member finishes its phase, or leaves the evaluation that it is at for later, and all is saved; after an error
     /// the last good checkpoint stays as it was. A population that had finished before has its result again.
-    pub fn train(&mut self, stop: &AtomicBool, observe: &mut dyn FnMut(&Progress)) -> Result<RunEnd, RunError> {
-        if let Some(result) = self.is_finished().then(|| earlier_result(&self.directory)).flatten() {
+    pub fn train(&mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<RunEnd, RunError> {
+        let is_finished = self.is_finished();
+        if let Some(result) = is_finished.then(|| self.directory.earlier_result()).flatten() {
             if !self.notes.is_empty() {
-                observe(&self.progress());
+                observer.progress(&self.progress());
             }
             return Ok(RunEnd::Finished(result));
         }
@@ -253,10 +208,10 @@ impl PopulationRun {
         let mut checkpointed = Instant::now();
         while !self.is_finished() {
             let (before, target) = (self.position, self.target(&cadence));
-            self.train_members(target, &cadence, stop, observe)?;
+            self.train_members(target, &cadence, stop, observer)?;
             let have_met = self.members.iter().all(|member| member.has_reached(target));
             if have_met {
-                self.meet(target, &cadence)?;
+                self.meet(target, &cadence, observer)?;
             }
             if stop.load(Ordering::Relaxed) {
                 break;
@@ -264,39 +219,32 @@ impl PopulationRun {
             if crosses(cadence.checkpoint, before, self.position)
                 && (asked || checkpointed.elapsed().as_secs_f64() >= LEAST_CHECKPOINT)
             {
-                self.save()?;
+                self.save(observer)?;
                 checkpointed = Instant::now();
             }
         }
-        let policy_sha256 = self.save()?;
+        let policy_sha256 = self.save(observer)?;
         let mut progress = self.progress();
         if self.is_finished() {
             // Where rollouts differ in length, the end is known when it has come.
             progress.total_steps = progress.steps;
         }
-        observe(&progress);
+        observer.progress(&progress);
         let interrupted = RunEnd::Interrupted {
-            steps: self.members[self.leader()].trainer.counters.steps,
+            steps: self.members[self.leader()].steps(),
         };
         if !self.is_finished() {
             return Ok(interrupted);
         }
         let run = &self.config.run;
-        let mut final_score = None;
-        if self
+        let plays_best = self
             .best
-            .is_some_and(|kept| self.members[kept.member].record.best.has_final_score(run))
-        {
-            let mut watch = watched(progress, run.final_episodes, stop, observe);
-            match best::play_best(&self.config, &self.directory, &mut watch)? {
-                None => return Ok(interrupted),
-                Some(evaluation) => final_score = Some(evaluation.mean_return()),
-            }
-        }
-        let result = self.result(policy_sha256, final_score);
-        let text = serde_json::to_string_pretty(&result).map_err(|error| RunError(error.to_string()))?;
-        artifact::write_atomically(self.directory.join(RESULT), text.as_bytes())?;
-        Ok(RunEnd::Finished(result))
+            .is_some_and(|kept| self.members[kept.member].run.best.has_final_score(run));
+        let result = |best_checkpoint| self.result(policy_sha256, best_checkpoint);
+        let finished = self
+            .directory
+            .finish(&self.config, plays_best, progress, stop, observer, result)?;
+        Ok(finished.map_or(interrupted, RunEnd::Finished))
     }
 
     fn cadence(&self) -> Cadence {
@@ -319,53 +267,52 @@ impl PopulationRun {
         target: u64,
         cadence: &Cadence,
         stop: &AtomicBool,
-        observe: &mut dyn FnMut(&Progress),
+        observer: &mut dyn Observer,
     ) -> Result<(), RunError> {
         let threads = self.threads;
         let (members, reporter) = self.members_and_reporter();
         let gauges: Vec<Gauge> = members.iter().map(Gauge::of).collect();
         let order = workers::Order {
             target,
-            cadence,
-            stop,
-            clock: reporter.clock,
+            conditions: Conditions {
+                cadence,
+                clock: reporter.clock,
+                stop,
+            },
         };
-        let report = &mut || observe(&reporter.progress(&gauges));
+        let report = &mut || observer.progress(&reporter.progress(&gauges));
         let ends = workers::train(members, threads, &order, &gauges, report);
         for (i, end) in ends.into_iter().enumerate() {
-            end.map_err(|RunError(error)| {
-                let place = self.directory.display();
-                RunError(format!(
-                    "member {i} stopped: {error}; the last good checkpoint, if any, is in {place}"
-                ))
+            end.map_err(|error| RunError::Member {
+                index: i,
+                cause: Box::new(error),
+                directory: self.directory.path().to_path_buf(),
             })?;
         }
         Ok(())
     }
 
     /// All members stand at `target`: what they have found is kept, and bad ones copy good ones where that is due.
-    fn meet(&mut self, target: u64, cadence: &Cadence) -> Result<(), RunError> {
+    fn meet(&mut self, target: u64, cadence: &Cadence, observer: &mut dyn Observer) -> Result<(), RunError> {
         self.keep_best(target)?;
         let before = self.position;
         // A rollout may lead far beyond the target; what was passed by on the way is not done several times.
         let going_on = self.members.iter().filter(|member| !member.is_done());
-        let steps = going_on.map(|member| member.trainer.counters.steps).min();
+        let steps = going_on.map(Member::steps).min();
         self.position = steps.unwrap_or(target).max(target);
         self.logs
-            .metrics(&self.members, self.clock.seconds(), self.evaluation)?;
+            .metrics(&self.members, self.clock.seconds(), self.evaluation, observer)?;
         for member in &mut self.members {
-            member.record.evaluated = None;
+            member.evaluated = None;
         }
-        let reasons = self.members.iter().map(|member| member.record.diverged.as_ref());
+        let reasons = self.members.iter().map(|member| member.diverged.as_ref());
         if let Some(Some(reason)) = reasons.reduce(Option::and) {
-            return Err(RunError(format!(
-                "all members have diverged, the last because {reason}"
-            )));
+            return Err(RunError::AllDiverged(reason.clone()));
         }
         let scores: Vec<Option<f64>> = self.members.iter().map(Member::score).collect();
         if self.is_finished() {
             for (i, member) in self.members.iter().enumerate() {
-                let (steps, values) = (member.trainer.counters.steps, member.trainer.hyper.values());
+                let (steps, values) = (member.steps(), member.run.trainer.hyper.values());
                 self.logs.event(steps, i, scores[i], &Event::End(values))?;
             }
             return Ok(());
@@ -375,13 +322,13 @@ impl PopulationRun {
             return Ok(());
         };
         for (i, made) in exchange.step(self.position as f64, &scores).iter().enumerate() {
-            let steps = self.members[i].trainer.counters.steps;
+            let steps = self.members[i].steps();
             self.logs.event(steps, i, scores[i], &Event::Exchange(made))?;
             if let Some(parent) = made.copied_from
                 && let Ok([member, parent]) = self.members.get_disjoint_mut([i, parent])
             {
                 member.adopt(parent);
-                member.trainer.keep(&made.after);
+                member.run.trainer.keep(&made.after);
             }
         }
         Ok(())
@@ -391,13 +338,12 @@ impl PopulationRun {
     /// meetings changes nothing.
     fn keep_best(&mut self, target: u64) -> Result<(), RunError> {
         for (i, member) in self.members.iter_mut().enumerate() {
-            let Some((score, policy)) = member.candidate.take() else {
+            let Some((score, policy)) = member.run.candidate.take() else {
                 continue;
             };
             let equal = |best: Kept| score == best.score && target == best.target && i < best.member;
             if self.best.is_none_or(|best| score > best.score || equal(best)) {
-                artifact::write_atomically(self.directory.join(BEST_POLICY), &policy.bytes)?;
-                self.kept = Some(policy);
+                self.directory.keep_best(policy)?;
                 self.best = Some(Kept {
                     score,
                     target,
@@ -410,16 +356,13 @@ impl PopulationRun {
     }
 
     /// Writes the leader's policy and the checkpoint; returns the policy's digest.
-    fn save(&mut self) -> Result<String, RunError> {
+    fn save(&mut self, observer: &mut dyn Observer) -> Result<String, RunError> {
         let target = self.target(&self.cadence());
         self.keep_best(target)?;
-        let policy = self.members[self.leader()].policy_bytes()?;
-        artifact::write_atomically(self.directory.join(LAST_POLICY), &policy.bytes)?;
+        let (leader, steps) = (self.leader(), self.steps_done());
+        let policy = self.members[leader].policy_bytes()?;
         let checkpoint = Checkpoint {
-            head: Head {
-                config: Cow::Borrowed(&self.config_text),
-                best: Cow::Borrowed(&self.kept),
-            },
+            head: self.directory.head(),
             exchange: self.exchange.as_ref().map(|exchange| Cow::Borrowed(exchange.state())),
             members: self.members.iter_mut().map(Member::save).collect::<Result<_, _>>()?,
             logs: self.logs.sync()?,
@@ -427,23 +370,133 @@ impl PopulationRun {
             best: self.best,
             wall_seconds: self.clock.seconds(),
         };
-        let payload = postcard::to_stdvec(&checkpoint).map_err(|error| RunError(error.to_string()))?;
-        artifact::write_atomically(self.directory.join(CHECKPOINT), &artifact::seal(payload))?;
+        self.directory.save(steps, &policy, &checkpoint, observer)?;
         Ok(policy.digest)
+    }
+
+    /// The member with the best score.
+    fn leader(&self) -> usize {
+        leader(&self.members)
+    }
+
+    /// How it goes while nobody trains, with what is to be told once.
+    fn progress(&mut self) -> Progress {
+        let mut notes = std::mem::take(&mut self.notes);
+        for (i, member) in self.members.iter_mut().enumerate() {
+            let own = member.notes.drain(..).chain(member.run.notes.drain(..));
+            notes.extend(own.map(|sentence| format!("member {i}: {sentence}")));
+        }
+        let (members, reporter) = self.members_and_reporter();
+        let gauges: Vec<Gauge> = members.iter().map(Gauge::of).collect();
+        Progress {
+            notes,
+            ..reporter.progress(&gauges)
+        }
+    }
+
+    /// The members, and the reporter that tells of them while they train.
+    fn members_and_reporter(&mut self) -> (&mut [Member], Reporter<'_>) {
+        let reporter = Reporter {
+            config: &self.config,
+            task: &self.task,
+            space: &self.space,
+            clock: &self.clock,
+            steps_before: self.steps_before,
+            evaluation: self.evaluation,
+        };
+        (&mut self.members, reporter)
+    }
+
+    /// The summary of the population.
+    fn result(&self, policy_sha256: String, best_checkpoint: Option<f64>) -> RunResult {
+        let (run, leader) = (&self.config.run, self.leader());
+        let best = &self.members[leader];
+        let counters = &best.run.trainer.counters;
+        let wall_seconds = self.clock.seconds();
+        let steps_all_members: u64 = self.members.iter().map(|member| member.trained).sum();
+        let names = self.space.axes().iter().map(|axis| axis.name.clone());
+        RunResult {
+            task: run.task.clone(),
+            algo: run.algo.name().to_string(),
+            scheduler: run.scheduler.name().to_string(),
+            seed: run.seed,
+            steps: counters.steps,
+            steps_asked: run.steps,
+            episodes: counters.episodes,
+            return_last_100: best.score(),
+            best_evaluation: self.evaluation,
+            best_checkpoint,
+            human_normalised: best.run.trainer.human_normalised(best.score()),
+            steps_per_second: steps_all_members as f64 / wall_seconds.max(1e-9),
+            wall_seconds,
+            cpu_seconds: self.members.iter().map(|member| member.cpu_seconds).sum(),
+            peak_memory_mb: usage::peak_memory_mb(),
+            policy_sha256,
+            best_policy_sha256: self.directory.best_digest(),
+            hyper_seconds: None,
+            population: Some(Box::new(PopulationResult {
+                members: self.members.len(),
+                steps_all_members,
+                best_member: leader,
+                best_values: names.zip(best.run.trainer.hyper.values().iter().copied()).collect(),
+                diverged_members: self.members.iter().filter(|member| member.diverged.is_some()).count(),
+            })),
+        }
+    }
+}
+
+/// Tells how a population goes while its members train. It does not hold the members: the threads that train them do, and
+/// gauges show how they stand.
+struct Reporter<'a> {
+    config: &'a Config,
+    task: &'a TaskSpec,
+    space: &'a HyperSpace,
+    clock: &'a Clock,
+    /// Steps of all members when this process took over.
+    steps_before: u64,
+    /// The best evaluation of any member when they last met.
+    evaluation: Option<f64>,
+}
+
+impl Reporter<'_> {
+    /// How it goes, from what the members show.
+    fn progress(&self, gauges: &[Gauge]) -> Progress {
+        let scores: Vec<Option<f64>> = gauges.iter().map(Gauge::score).collect();
+        let leader = ranked(&scores)[0];
+        let trained: u64 = gauges.iter().map(Gauge::trained).sum();
+        let seconds = self.clock.started.elapsed().as_secs_f64().max(1e-9);
+        let steps_per_second = (trained.saturating_sub(self.steps_before)) as f64 / seconds;
+        let total_steps = self.config.total_steps();
+        let steps = gauges.iter().map(Gauge::steps).sum::<u64>() / gauges.len() as u64;
+        let left = total_steps.saturating_sub(steps) as f64 * gauges.len() as f64;
+        let names = self.space.axes().iter().map(|axis| axis.name.clone());
+        let judged = gauges.iter().map(Gauge::judged);
+        let (ended, episodes) = judged.fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1));
+        Progress {
+            steps,
+            total_steps,
+            steps_per_second,
+            seconds_left: left / steps_per_second.max(1e-9),
+            mean_return: scores[leader],
+            human_normalised: scores[leader].and_then(|score| self.task.human_normalised(score)),
+            best_evaluation: self.evaluation,
+            hyperparameters: names.zip(gauges[leader].values.iter().copied()).collect(),
+            epsilon: 0.0,
+            memory: 0,
+            members: scores,
+            evaluating: (episodes > 0).then_some((ended, episodes)),
+            notes: Vec::new(),
+        }
     }
 }
 
 /// The best evaluation of any member.
 fn best_evaluation(members: &[Member]) -> Option<f64> {
-    let evaluations = members.iter().filter_map(|member| member.record.best.evaluation);
+    let evaluations = members.iter().filter_map(|member| member.run.best.evaluation);
     evaluations.reduce(f64::max)
 }
 
 /// Environment steps of the member that has done most.
 fn steps_done(members: &[Member]) -> u64 {
-    members
-        .iter()
-        .map(|member| member.trainer.counters.steps)
-        .max()
-        .unwrap_or(0)
+    members.iter().map(Member::steps).max().unwrap_or(0)
 }

@@ -1,13 +1,13 @@
 //! The members of a population at work, several at a time.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use super::member::{Clock, Gauge, Member};
-use crate::cadence::Cadence;
+use super::member::{Gauge, Member};
 use crate::outcome::RunError;
+use crate::run_loop::Conditions;
 
 /// Between two reports while members train.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
@@ -16,10 +16,8 @@ const REPORT_EVERY: Duration = Duration::from_millis(100);
 pub(super) struct Order<'a> {
     /// The environment steps up to which each trains.
     pub target: u64,
-    pub cadence: &'a Cadence,
-    /// Whether they should stop after one more phase.
-    pub stop: &'a AtomicBool,
-    pub clock: &'a Clock,
+    /// `stop` is set where they should stop after one more phase.
+    pub conditions: Conditions<'a>,
 }
 
 /// Trains all members on up to `threads` threads and calls `report` now and then. Each trains alone, so it does not matter which
