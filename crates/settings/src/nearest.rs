@@ -43,8 +43,8 @@ pub fn unknown(what: &str, name: &str, candidates: &[&str]) -> String {
     refusal(what, name, nearest(name, candidates.iter().copied()), candidates)
 }
 
-/// [`unknown`] for a setting that takes one of a few names; `also` are other words for some of them, each with the name it stands
-/// for.
+/// [`unknown`] for a setting that takes one of a few names; `also` are other words for some of them, each with the name
+/// it stands for.
 pub fn unknown_choice(name: &str, candidates: &[&str], also: &[(&str, &str)]) -> String {
     let meant = also.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
     let near = meant

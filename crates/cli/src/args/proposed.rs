@@ -1,5 +1,5 @@
-//! Texts of which a shell knows the usual ones: it proposes them, and any other is taken as well, so that whoever reads the text
-//! can say which name is nearest to a misspelt one.
+//! Texts of which a shell knows the usual ones: it proposes them, and any other is taken as well, so that whoever reads
+//! the text can say which name is nearest to a misspelt one.
 
 use std::ffi::OsStr;
 
