@@ -16,8 +16,9 @@ pub use page::{CompareArgs, PageArgs};
 
 /// Trains a policy-gradient agent and schedules its hyperparameters while it trains, in a single run.
 ///
-/// The method is Episodic Policy Gradient Training (AAAI 2022): a hyper-agent looks at the networks' weights and gradients,
-/// recalls from an episodic memory what worked in similar moments, and picks the hyperparameters of the next update.
+/// The method is Episodic Policy Gradient Training (AAAI 2022): a hyper-agent looks at the networks' weights and
+/// gradients, recalls from an episodic memory what worked in similar moments, and picks the hyperparameters of the next
+/// update.
 #[derive(Parser)]
 #[command(name = "epgt", version = epgt_train::version::description(), after_help = "Start with: epgt train CartPole-v1")]
 pub struct Program {
@@ -53,27 +54,26 @@ pub enum Command {
 
 /// Train an agent on a task.
 ///
-/// With nothing but the task it uses the settings that are known to work for it and the scheduler `epgt`, which tunes the
-/// learning rate while it trains. The run's directory holds the policy, the metrics and every decision; it can be resumed
-/// after any kind of stop and then ends with the same policy, bit for bit.
+/// With nothing but the task it uses the settings that are known to work for it and the scheduler `epgt`, which tunes
+/// the learning rate while it trains. The run's directory holds the policy, the metrics and every decision; it can be
+/// resumed after any kind of stop and then ends with the same policy, bit for bit.
 #[derive(Args)]
 #[command(after_long_help = settings_help(), after_help = "Every setting with its meaning: epgt train --help")]
 pub struct TrainArgs {
-    /// The task, by its Gymnasium id (see: epgt tasks); gym:ID or gym:MODULE:FACTORY is any environment of a Python that has
-    /// Gymnasium
+    /// The task, by its Gymnasium id (see: epgt tasks); gym:ID or gym:MODULE:FACTORY is any environment of a Python
+    /// that has Gymnasium
     #[arg(value_parser = proposed::task(), hide_possible_values = true)]
     pub task: Option<String>,
-    /// The policy-gradient method: a2c, ppo, acktr [default: what suits the task]
-    #[arg(long, value_parser = proposed::algorithm(), hide_possible_values = true)]
+    #[arg(long, value_parser = proposed::algorithm(), hide_possible_values = true,
+          help = format!("The policy-gradient method: {} [default: what suits the task]", proposed::methods()))]
     pub algo: Option<String>,
-    /// Who schedules the hyperparameters: epgt, fixed, random, bandit, dqn, lrrl, ultho, hoof, meta-gradient; or several runs
-    /// side by side: pbt, pb2, grid, random-search
-    #[arg(long, value_parser = proposed::scheduler(), hide_possible_values = true)]
+    #[arg(long, value_parser = proposed::scheduler(), hide_possible_values = true, help = proposed::schedulers())]
     pub scheduler: Option<String>,
     /// The hyper-agent's settings to start from: default (best evidence) or paper (exactly the paper)
     #[arg(long, value_parser = proposed::preset(), hide_possible_values = true)]
     pub preset: Option<String>,
-    /// What to schedule: NAME=paper:B, NAME=around:FACTOR:B, NAME=log:LOW..HIGH:B, NAME=uniform:LOW..HIGH:B or NAME=V:V:V, separated by commas
+    /// What to schedule: NAME=paper:B, NAME=around:FACTOR:B, NAME=log:LOW..HIGH:B, NAME=uniform:LOW..HIGH:B or
+    /// NAME=V:V:V, separated by commas
     #[arg(long, value_name = "NAME=VALUES,..")]
     pub tune: Option<String>,
     /// Environment steps in all
@@ -89,12 +89,12 @@ pub struct TrainArgs {
     /// The number that determines everything random [default: 0]
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// Run this many seeds side by side, from --seed on, each in its own directory below --out; together they can be resumed,
-    /// evaluated, reported and compared
+    /// Run this many seeds side by side, from --seed on, each in its own directory below --out; together they can be
+    /// resumed, evaluated, reported and compared
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seeds: u64,
-    /// Threads for --seeds, or for the environments of one run where they are slow [default: the machine's cores]; results do
-    /// not depend on it
+    /// Threads for --seeds, or for the environments of one run where they are slow [default: the machine's cores];
+    /// results do not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     /// Read settings from a TOML file
@@ -103,15 +103,16 @@ pub struct TrainArgs {
     /// Set one option of the task, such as gravity=-3.7 (repeatable; see: epgt tasks TASK)
     #[arg(long, value_name = "NAME=VALUE", allow_hyphen_values = true)]
     pub env_arg: Vec<String>,
-    /// Import this Python module before a task gym:ID is made, because it registers the id (repeatable); short for --env-arg
-    /// import=MODULE
+    /// Import this Python module before a task gym:ID is made, because it registers the id (repeatable); short for
+    /// --env-arg import=MODULE
     #[arg(long, value_name = "MODULE")]
     pub import: Vec<String>,
-    /// The Python of the tasks gym:ID and of Atari's [default: $EPGT_PYTHON, else for Atari's the one of `epgt setup atari`, for others
-    /// the active virtual environment's or python3]
+    /// The Python of the tasks gym:ID and of Atari's [default: $EPGT_PYTHON, else for Atari's the one of `epgt setup
+    /// atari`, for others the active virtual environment's or python3]
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
-    /// Set one setting of the networks, such as hidden=64,64 or shared=true (repeatable); short for --set policy.KEY=VALUE
+    /// Set one setting of the networks, such as hidden=64,64 or shared=true (repeatable); short for --set
+    /// policy.KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE")]
     pub policy: Vec<String>,
     /// Set one setting, such as hyper.hold=20 (repeatable)
@@ -123,8 +124,8 @@ pub struct TrainArgs {
     /// Start from a trained policy: a policy file, or a run's directory for its best one
     #[arg(long, value_name = "POLICY")]
     pub init: Option<PathBuf>,
-    /// Go on with the run, or with all runs of --seeds, in this directory; with --steps to another number of steps in all, past the
-    /// end too
+    /// Go on with the run, or with all runs of --seeds, in this directory; with --steps to another number of steps in
+    /// all, past the end too
     #[arg(long, value_name = "DIR", conflicts_with_all = ["task", "algo", "scheduler", "preset", "tune", "n_envs", "seed", "seeds",
         "config", "env_arg", "import", "policy", "set", "init", "out", "force", "print_config"])]
     pub resume: Option<PathBuf>,
@@ -156,8 +157,8 @@ pub struct EvalArgs {
     /// Episode i starts from seed S + i
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub seed: u64,
-    /// How actions are chosen: deterministic (the most likely ones), stochastic (drawn as in training), or auto, which is
-    /// stochastic in Atari's games and deterministic elsewhere
+    /// How actions are chosen: deterministic (the most likely ones), stochastic (drawn as in training), or auto, which
+    /// is stochastic in Atari's games and deterministic elsewhere
     #[arg(long, value_name = "HOW", default_value = "auto")]
     pub actions: String,
     /// Play the last policy instead of the best
@@ -172,8 +173,8 @@ pub struct EvalArgs {
     /// Episodes to show
     #[arg(long, value_name = "N", default_value_t = 1, requires = "video")]
     pub video_episodes: usize,
-    /// The Python of the tasks gym:ID and of Atari's [default: $EPGT_PYTHON, else for Atari's the one of `epgt setup atari`, for others
-    /// the active virtual environment's or python3]
+    /// The Python of the tasks gym:ID and of Atari's [default: $EPGT_PYTHON, else for Atari's the one of `epgt setup
+    /// atari`, for others the active virtual environment's or python3]
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
     /// Print one JSON object
@@ -193,8 +194,8 @@ pub struct TasksArgs {
     /// Import this Python module before a task gym:ID is made (repeatable)
     #[arg(long, value_name = "MODULE", requires = "task")]
     pub import: Vec<String>,
-    /// The Python of the tasks gym:ID and of Atari's [default: $EPGT_PYTHON, else for Atari's the one of `epgt setup atari`, for others
-    /// the active virtual environment's or python3]
+    /// The Python of the tasks gym:ID and of Atari's [default: $EPGT_PYTHON, else for Atari's the one of `epgt setup
+    /// atari`, for others the active virtual environment's or python3]
     #[arg(long, value_name = "PATH")]
     pub python: Option<PathBuf>,
 }
@@ -202,8 +203,8 @@ pub struct TasksArgs {
 /// List what can be scheduled: meaning, default, when it takes effect, the paper's symbol and values.
 #[derive(Args)]
 pub struct HyperparametersArgs {
-    /// Only those of one method: a2c, ppo, acktr
-    #[arg(long, value_parser = proposed::algorithm(), hide_possible_values = true)]
+    #[arg(long, value_parser = proposed::algorithm(), hide_possible_values = true,
+          help = format!("Only those of one method: {}", proposed::methods()))]
     pub algo: Option<String>,
 }
 
@@ -219,8 +220,8 @@ pub struct ExplainArgs {
 
 /// Measure speed per CPU-second and peak memory: the raw simulator, training with each hyper-agent, and a peer.
 ///
-/// Every measurement is a process of its own and all have the same settings: those of `epgt train TASK`, with rollouts of 5 steps
-/// for A2C. Nothing is kept but the numbers that are printed.
+/// Every measurement is a process of its own and all have the same settings: those of `epgt train TASK`, with rollouts
+/// of 5 steps for A2C. Nothing is kept but the numbers that are printed.
 #[derive(Args)]
 pub struct BenchArgs {
     /// The task
@@ -240,8 +241,9 @@ pub struct BenchArgs {
     pub n_envs: Vec<usize>,
     /// Also measure another program with the same settings: sb3 (Stable-Baselines3)
     ///
-    /// At the first use it is installed into a virtual environment in the user's cache directory, epgt/sb3-venv, which takes
-    /// minutes and some gigabytes. To use an existing Python that has stable-baselines3, name it in the variable EPGT_PYTHON.
+    /// At the first use it is installed into a virtual environment in the user's cache directory, epgt/sb3-venv, which
+    /// takes minutes and some gigabytes. To use an existing Python that has stable-baselines3, name it in the variable
+    /// EPGT_PYTHON.
     #[arg(long, value_name = "NAME")]
     pub peer: Option<String>,
     /// Environment steps of each measurement of the peer
@@ -253,8 +255,8 @@ pub struct BenchArgs {
     /// Only step the simulator in this process, and print one JSON object per number of environments
     #[arg(long, conflicts_with_all = ["peer", "repeat", "json"])]
     pub simulator_only: bool,
-    /// Measure stepping alone, with random actions: the bare engine, our environment, many of them on 1 and 2 threads, and
-    /// Python's Gymnasium from the interpreter of the peer
+    /// Measure stepping alone, with random actions: the bare engine, our environment, many of them on 1 and 2 threads,
+    /// and Python's Gymnasium from the interpreter of the peer
     #[arg(long, conflicts_with_all = ["peer", "peer_steps", "steps", "simulator_only", "json"])]
     pub simulators: bool,
     /// Print one JSON object
@@ -264,8 +266,8 @@ pub struct BenchArgs {
 
 /// Get a simulator that some tasks need, and put it into the user's cache.
 ///
-/// Nothing is installed elsewhere. MuJoCo and the models of its tasks (10 MB) are downloaded by pip, as is ale-py with its games,
-/// into a virtual environment; `epgt train` offers the same when it is asked for such a task.
+/// Nothing is installed elsewhere. MuJoCo and the models of its tasks (10 MB) are downloaded by pip, as is ale-py with
+/// its games, into a virtual environment; `epgt train` offers the same when it is asked for such a task.
 #[derive(Args)]
 pub struct SetupArgs {
     /// Which one
@@ -278,8 +280,8 @@ pub struct SetupArgs {
 
 /// Print what a shell needs to complete this program's commands, options, tasks and names.
 ///
-/// Bash reads it at its start from ~/.local/share/bash-completion/completions/epgt, zsh from a file _epgt in a directory of $fpath,
-/// fish from ~/.config/fish/completions/epgt.fish.
+/// Bash reads it at its start from ~/.local/share/bash-completion/completions/epgt, zsh from a file _epgt in a
+/// directory of $fpath, fish from ~/.config/fish/completions/epgt.fish.
 #[derive(Args)]
 pub struct CompletionsArgs {
     /// Which shell

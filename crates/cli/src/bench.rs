@@ -1,9 +1,10 @@
 //! `epgt bench`: what a training step costs, beside the bare simulator and beside another program, measured in one run.
 //!
-//! Speed is per CPU-second, because machines are shared. Every measurement is a process of its own, so that neither memory nor
-//! warm caches of one variant show in another: the simulator is this program with `--simulator-only`, a variant is `epgt train`,
-//! the peer is a Python interpreter. All of them get the same settings, spelled out, from one resolved configuration. The
-//! variants are measured in rounds rather than one after the other, so that a busy spell of the machine does not hit one alone.
+//! Speed is per CPU-second, because machines are shared. Every measurement is a process of its own, so that neither
+//! memory nor warm caches of one variant show in another: the simulator is this program with `--simulator-only`, a
+//! variant is `epgt train`, the peer is a Python interpreter. All of them get the same settings, spelled out, from one
+//! resolved configuration. The variants are measured in rounds rather than one after the other, so that a busy spell of
+//! the machine does not hit one alone.
 
 mod engine;
 mod peer;
@@ -126,8 +127,8 @@ pub fn run(args: &BenchArgs) -> Result<Done, String> {
     Ok(Done::Completely)
 }
 
-/// One configuration for each number of environments, with the defaults of the task and nothing between start and end but
-/// training: no evaluation, and a checkpoint only at the end.
+/// One configuration for each number of environments, with the defaults of the task and nothing between start and end
+/// but training: no evaluation, and a checkpoint only at the end.
 fn configs(args: &BenchArgs) -> Result<Vec<Config>, String> {
     let config = |n_envs: &usize| {
         let mut assignments = vec![

@@ -1,5 +1,5 @@
-//! Live progress on stderr: one line per run that is rewritten in place, or plain lines now and then where output is not a
-//! terminal.
+//! Live progress on stderr: one line per run that is rewritten in place, or plain lines now and then where output is
+//! not a terminal.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -245,7 +245,8 @@ fn parts(progress: &Progress, learns: bool) -> Vec<String> {
     parts
 }
 
-/// A hyperparameter's value: whole numbers as they are, all others with a fixed number of digits, so that lines keep their width.
+/// A hyperparameter's value: whole numbers as they are, all others with a fixed number of digits, so that lines keep
+/// their width.
 fn setting(x: f64) -> String {
     match x.fract() == 0.0 && x.abs() < 1e9 {
         true => format!("{x:.0}"),

@@ -1,5 +1,6 @@
-//! `epgt explain`: what the hyper-agent saw, which remembered moments it leaned on, how much each weighed, what it chose, and
-//! what came of it. Everything is read from the run's own files: `config.toml`, `decisions.csv` and `metrics.csv`.
+//! `epgt explain`: what the hyper-agent saw, which remembered moments it leaned on, how much each weighed, what it
+//! chose, and what came of it. Everything is read from the run's own files: `config.toml`, `decisions.csv` and
+//! `metrics.csv`.
 
 mod course;
 mod log;

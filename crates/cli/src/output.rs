@@ -1,5 +1,5 @@
-//! Standard output that may go away: a reader that has seen enough (`epgt tasks | head -1`) is no fault, a full disk is one
-//! that can be told in a sentence.
+//! Standard output that may go away: a reader that has seen enough (`epgt tasks | head -1`) is no fault, a full disk is
+//! one that can be told in a sentence.
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::sync::Mutex;
@@ -22,8 +22,8 @@ pub fn print(text: &str) -> Result<(), String> {
     }
 }
 
-/// The columns that a line on standard output may have: those of its terminal, or what COLUMNS says. Elsewhere, in a file or a
-/// pipe, a row is a line, however wide, so that other programs can take it apart.
+/// The columns that a line on standard output may have: those of its terminal, or what COLUMNS says. Elsewhere, in a
+/// file or a pipe, a row is a line, however wide, so that other programs can take it apart.
 pub fn columns() -> Option<usize> {
     let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let of_terminal = || terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| usize::from(width.0));
@@ -47,7 +47,8 @@ pub fn indented(table: &TextTable) -> String {
     text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
-/// Sentences for standard output: a line that is wider than the terminal is broken between words and keeps its indentation.
+/// Sentences for standard output: a line that is wider than the terminal is broken between words and keeps its
+/// indentation.
 pub fn filled(text: &str) -> String {
     match columns() {
         Some(columns) => text::filled(text, columns),
@@ -55,7 +56,8 @@ pub fn filled(text: &str) -> String {
     }
 }
 
-/// An error as it can be shown, whatever is quoted in it: without control characters, and no line longer than anybody reads.
+/// An error as it can be shown, whatever is quoted in it: without control characters, and no line longer than anybody
+/// reads.
 pub fn fit(text: &str) -> String {
     const LONGEST: usize = 3000;
     let lines: Vec<String> = text.lines().map(|line| clean(line, LONGEST)).collect();

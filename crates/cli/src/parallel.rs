@@ -7,7 +7,8 @@ pub use epgt_experiments::parallel::{in_turn, lock, threads};
 
 use crate::output;
 
-/// Shares the cores among so many runs at a time: workers that step environments on several threads use no more than theirs.
+/// Shares the cores among so many runs at a time: workers that step environments on several threads use no more than
+/// theirs.
 pub fn share_cores(runs: usize) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     epgt_envs::gymnasium::use_threads(cores / runs.max(1));

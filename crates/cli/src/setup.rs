@@ -1,8 +1,8 @@
 //! `epgt setup`: gets a simulator that cannot be built in, and offers to where a task needs one.
 //!
-//! MuJoCo's library and the models of its tasks come from the packages `mujoco-core` and `gymnasium`, which pip downloads.
-//! Only what is needed is unpacked, beside its place in the user's cache, and moved there when it is complete. Atari is played by
-//! ale-py, in a virtual environment of its own there.
+//! MuJoCo's library and the models of its tasks come from the packages `mujoco-core` and `gymnasium`, which pip
+//! downloads. Only what is needed is unpacked, beside its place in the user's cache, and moved there when it is
+//! complete. Atari is played by ale-py, in a virtual environment of its own there.
 
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal};

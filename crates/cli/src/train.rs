@@ -119,8 +119,8 @@ fn resumed(args: &TrainArgs, directory: &Path) -> Result<Batch, String> {
     })
 }
 
-/// `runs/TASK-ALGO-SCHEDULER-sSEED`, or for several seeds `runs/TASK-ALGO-SCHEDULER-N-seeds`, with a number behind it where that is
-/// taken.
+/// `runs/TASK-ALGO-SCHEDULER-sSEED`, or for several seeds `runs/TASK-ALGO-SCHEDULER-N-seeds`, with a number behind it
+/// where that is taken.
 fn fresh_directory(config: &Config, seeds: u64) -> PathBuf {
     let run = &config.run;
     let seeds = match (seeds, run.seed) {
@@ -144,8 +144,8 @@ fn fresh_directory(config: &Config, seeds: u64) -> PathBuf {
         .unwrap_or_else(|| Path::new("runs").join(&name))
 }
 
-/// The user's assignments, the file's and then the command line's, laid upon the defaults but not yet checked. Either may say a
-/// setting once only; the command line overrides the file.
+/// The user's assignments, the file's and then the command line's, laid upon the defaults but not yet checked. Either
+/// may say a setting once only; the command line overrides the file.
 fn lay(args: &TrainArgs) -> Result<Config, String> {
     let mut list: Vec<Assignment> = Vec::new();
     let mut in_file = Vec::new();

@@ -1,7 +1,7 @@
 //! Virtual environments that this program makes for itself in the user's cache: the bench's peer, and Atari.
 //!
-//! One is complete when the list of its packages lies in it, which is written last: one that was begun, or has packages of other
-//! versions, is made anew.
+//! One is complete when the list of its packages lies in it, which is written last: one that was begun, or has packages
+//! of other versions, is made anew.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -107,8 +107,8 @@ pub fn film(
     })
 }
 
-/// The scenes of an episode that become frames, each with the hundredths of a second for which it is shown: the first, the
-/// last, and every so many between them that the file is neither too large nor too fast for its viewers.
+/// The scenes of an episode that become frames, each with the hundredths of a second for which it is shown: the first,
+/// the last, and every so many between them that the file is neither too large nor too fast for its viewers.
 fn chosen(scenes: Vec<Scene>, steps_per_second: f64) -> Vec<(Scene, u16)> {
     let last = scenes.len().saturating_sub(1);
     let hundredths = 100.0 / steps_per_second.max(0.1);

@@ -6,7 +6,8 @@
 //! written anew. Bits of a training run depend on the width of the processor's vectors, so samples are those of AVX-512 and are
 //! compared where there is such a processor.
 //!
-//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium and TensorBoard; without it, no command is run.
+//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium and TensorBoard; without it, no command is
+//! run.
 
 #[path = "documents/command.rs"]
 mod command;
@@ -28,13 +29,14 @@ use page::{Page, documents, root};
 const RUN: [&str; 2] = ["epgt", "tensorboard"];
 
 /// Commands of blocks that are not run, and why.
-const NOT_RUN: [(&str, &str); 3] = [
+const NOT_RUN: [(&str, &str); 4] = [
     ("tools/test", "it runs this test"),
     (
         "tools/release",
         "it builds for minutes, and tries out itself what it has built",
     ),
     ("tools/package", "it builds every package for minutes"),
+    ("cargo", "examples are run by the tests of their crates"),
 ];
 
 /// What begins with the program's name in running text and is no command, and what it is.
@@ -309,13 +311,13 @@ fn other_programs_that_documents_name_are_there() {
             } else if line.program() == "cargo" {
                 files.extend(after("--path").map(|path| format!("{path}/Cargo.toml")));
                 let package = after("-p").map(|name| name.trim_start_matches("epgt-"));
-                files.extend(
-                    after("--bench")
-                        .zip(package)
-                        .map(|(name, at)| format!("crates/{at}/benches/{name}.rs")),
-                );
+                for (option, folder) in [("--bench", "benches"), ("--example", "examples"), ("--test", "tests")] {
+                    let named = after(option).zip(package);
+                    files.extend(named.map(|(name, at)| format!("crates/{at}/{folder}/{name}.rs")));
+                }
+                files.extend(package.map(|at| format!("crates/{at}/Cargo.toml")));
                 assert!(
-                    !files.is_empty(),
+                    !files.is_empty() || line.words == ["cargo", "test"],
                     "{}: what does `{}` need?",
                     page.name,
                     line.words.join(" ")

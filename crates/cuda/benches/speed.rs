@@ -1,4 +1,5 @@
-//! Trains the paper's image network on a GPU and tells how fast: `cargo bench -p epgt-cuda --bench speed -- [BATCH]`. Beside it PyTorch in the same way: speed.py.
+//! Trains the paper's image network on a GPU and tells how fast: `cargo bench -p epgt-cuda --bench speed -- [BATCH]`.
+//! Beside it PyTorch in the same way: speed.py.
 
 use std::time::Instant;
 

@@ -1,8 +1,8 @@
-//! What the bridge to Gymnasium costs: microseconds for one step of 8 copies of an environment that does nothing, by Gymnasium's
-//! own vector environment inside of Python, and through the bridge.
+//! What the bridge to Gymnasium costs: microseconds for one step of 8 copies of an environment that does nothing, by
+//! Gymnasium's own vector environment inside of Python, and through the bridge.
 //!
-//! `EPGT_PYTHON=python3 cargo bench -p epgt-envs --bench exchange -- [ROUNDS]`. Of all rounds the fastest and the median
-//! are printed, because the machine may have other work; both are measured in turn.
+//! `EPGT_PYTHON=python3 cargo bench -p epgt-envs --bench exchange -- [ROUNDS]`. Of all rounds the fastest and the
+//! median are printed, because the machine may have other work; both are measured in turn.
 
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};

@@ -1,9 +1,9 @@
 //! Begins many episodes of one task or of every task, and fails where the process then needs more memory than after the
 //! first tenth of them.
 //!
-//! `cargo bench -p epgt-envs --bench resets -- 10000`, or with a task behind the number. Under valgrind, which
-//! finds what is read or written out of place: `valgrind --leak-check=full --error-exitcode=9 target/release/deps/resets-* 100
-//! BipedalWalker-v3`. Episodes have three steps, or as many as stand behind the task: `resets 10000 Humanoid-v5 0`.
+//! `cargo bench -p epgt-envs --bench resets -- 10000`, or with a task behind the number. Under valgrind, which finds
+//! what is read or written out of place: `valgrind --leak-check=full --error-exitcode=9 target/release/deps/resets-*
+//! 100 BipedalWalker-v3`. Episodes have three steps, or as many as stand behind the task: `resets 10000 Humanoid-v5 0`.
 
 use epgt_envs::{EnvError, TaskSpec, find, tasks};
 use std::process::ExitCode;

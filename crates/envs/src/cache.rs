@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The program's directory in the user's cache, `$XDG_CACHE_HOME/epgt` or `~/.cache/epgt`; `None` where the user has no home. The
-/// environment's variables are asked through `variable`.
+/// The program's directory in the user's cache, `$XDG_CACHE_HOME/epgt` or `~/.cache/epgt`; `None` where the user has no
+/// home. The environment's variables are asked through `variable`.
 pub(crate) fn directory(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let base = match variable("XDG_CACHE_HOME") {
         Some(directory) => PathBuf::from(directory),

@@ -39,8 +39,8 @@ pub trait Env: Send {
     /// Begins an episode and writes its first observation.
     ///
     /// With a seed the environment's generator starts afresh; without one it goes on. An environment that has never
-    /// been given a seed behaves as if it had been given 0, so that nothing depends on chance. All that is random comes from
-    /// one generator that the environment owns, best [`epgt_rng::Pcg64`], which is NumPy's and can be saved.
+    /// been given a seed behaves as if it had been given 0, so that nothing depends on chance. All that is random comes
+    /// from one generator that the environment owns, best [`epgt_rng::Pcg64`], which is NumPy's and can be saved.
     fn reset(&mut self, seed: Option<u64>, observation: &mut [f32]) -> Result<(), EnvError>;
 
     /// Acts once and writes the next observation. The episode must have begun and not ended.
@@ -69,7 +69,8 @@ pub trait Env: Send {
     fn restore(&mut self, state: &[u8]) -> Result<(), EnvError>;
 }
 
-/// The bytes of a state, for [`Env::save`]: any plain data that serde can write, such as a tuple of numbers and a generator.
+/// The bytes of a state, for [`Env::save`]: any plain data that serde can write, such as a tuple of numbers and a
+/// generator.
 ///
 /// ```
 /// use epgt_envs::{decode_state, encode_state};

@@ -1,5 +1,5 @@
-//! The families of tasks that need a simulator, each behind a feature of this crate: what is said of a task whose family was not
-//! compiled.
+//! The families of tasks that need a simulator, each behind a feature of this crate: what is said of a task whose
+//! family was not compiled.
 
 use crate::EnvError;
 

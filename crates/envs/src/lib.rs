@@ -17,8 +17,8 @@
 //!
 //! # Features
 //!
-//! None is on by default, so that the crate compiles without a C++ compiler and runs without Python; [`find`] refuses a task whose family is
-//! missing.
+//! None is on by default, so that the crate compiles without a C++ compiler and runs without Python; [`find`] refuses a
+//! task whose family is missing.
 //!
 //! | feature | tasks | needs |
 //! | --- | --- | --- |
@@ -26,9 +26,17 @@
 //! | `mujoco` | `Ant`, `HalfCheetah`, `Hopper`, `Humanoid` and others | MuJoCo, to run |
 //! | `gymnasium` | `gym:ID` and Atari's games | Python with Gymnasium or ale-py, to run; Linux |
 //!
+//! Box2D is built by the crate `wrapped2d` with CMake, whose settings are taken from the environment of `cargo`; a
+//! crate cannot give them to another one. CMake 4 and newer refuses Box2D's old build files unless
+//! `CMAKE_POLICY_VERSION_MINIMUM` is `3.5`: export it, or put `CMAKE_POLICY_VERSION_MINIMUM = "3.5"` below `[env]` into
+//! the `.cargo/config.toml` of your project. Two flags for speed, which change no bit of any result, are worth having
+//! beside it: `CXXFLAGS = "-U__linux__ -fno-if-conversion -fno-if-conversion2"` (Box2D then does not read the clock in
+//! every step, and its solver branches instead of waiting for both sides).
+//!
 //! # An environment of your own
 //!
-//! Implement [`Env`], have [`check`] try it out, and make a task of it with [`TaskSpec::new`]; whatever takes a task takes yours.
+//! Implement [`Env`], have [`check`] try it out, and make a task of it with [`TaskSpec::new`]; whatever takes a task
+//! takes yours.
 //!
 //! ```
 //! use epgt_envs::{Env, EnvError, Space, Step, StepRow, TaskSpec, VecEnv, check, decode_state, encode_state};

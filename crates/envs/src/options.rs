@@ -227,7 +227,8 @@ impl Options {
     /// Whether a flag is set.
     ///
     /// # Panics
-    /// Like [`number`](Options::number) and [`count`](Options::count), where the task declares no such option of this kind.
+    /// Like [`number`](Options::number) and [`count`](Options::count), where the task declares no such option of this
+    /// kind.
     pub fn flag(&self, name: &str) -> bool {
         self.value(name) == OptionValue::Flag(true)
     }

@@ -52,7 +52,8 @@ impl Entry {
         bounds.map(entry).collect()
     }
 
-    /// One line for each choice, where each of several numbers has so many; the first choice of number k has the name `starts(k)`.
+    /// One line for each choice, where each of several numbers has so many; the first choice of number k has the name
+    /// `starts(k)`.
     pub(crate) fn choices(counts: &[usize], starts: impl Fn(usize) -> i64) -> Arc<[Entry]> {
         let name = |k: usize, choice: usize| match (counts.len(), starts(k).saturating_add(choice as i64)) {
             (1, value) => format!("choice {value}"),
@@ -155,7 +156,7 @@ impl TaskSpec {
     /// ```
     /// use epgt_envs::{OptionValue, TaskOption, TaskSpec, make};
     /// let tilted = TaskOption::new("tilted", OptionValue::Flag(false), "Whether the ground is tilted");
-    /// let task = TaskSpec::with_options("Slope-v0", [tilted], |options| match options.flag("tilted") {
+    /// let task = TaskSpec::configurable("Slope-v0", [tilted], |options| match options.flag("tilted") {
     ///     true => make("MountainCar-v0"),
     ///     false => make("CartPole-v1"),
     /// })?;
@@ -163,7 +164,7 @@ impl TaskSpec {
     /// assert_eq!(task.with([("tilted", "true")])?.observation.len(), 2);
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
-    pub fn with_options(
+    pub fn configurable(
         id: impl Into<Cow<'static, str>>,
         declared: impl Into<Arc<[TaskOption]>>,
         build: impl Fn(&Options) -> Result<Box<dyn Env>, EnvError> + Send + Sync + 'static,
@@ -311,8 +312,8 @@ impl TaskSpec {
         self.is_atari
     }
 
-    /// A score between that of random play, which is 0, and that of a human, which is 1 (Mnih et al. 2015); `None` where the
-    /// task has no such scores.
+    /// A score between that of random play, which is 0, and that of a human, which is 1 (Mnih et al. 2015); `None`
+    /// where the task has no such scores.
     ///
     /// ```
     /// let pong = epgt_envs::find("PongNoFrameskip-v4")?;
@@ -384,9 +385,10 @@ const LONGEST_ID: usize = 200;
 
 /// The task with this id; the error names the nearest one.
 ///
-/// The tasks `gym:ID` are those of a Python that has Gymnasium. What they observe and do is known once [`TaskSpec::with`] has given
-/// them their options, because only then they can be made. Those of Atari are found by the two forms of their ids; [`tasks`] does
-/// not list them. A task whose family was not compiled is refused with the name of its feature.
+/// The tasks `gym:ID` are those of a Python that has Gymnasium. What they observe and do is known once
+/// [`TaskSpec::with`] has given them their options, because only then they can be made. Those of Atari are found by the
+/// two forms of their ids; [`tasks`] does not list them. A task whose family was not compiled is refused with the name
+/// of its feature.
 ///
 /// ```
 /// let error = epgt_envs::find("mountaincar-v0").unwrap_err();

@@ -123,10 +123,11 @@ impl Space {
         Ok(())
     }
 
-    /// Refuses an action that cannot be carried out: one of another size, one that is no choice of a discrete space, or NaN. Numbers
-    /// outside a box are no error, because they can be clipped.
+    /// Refuses an action that cannot be carried out: one of another size, one that is no choice of a discrete space, or
+    /// NaN. Numbers outside a box are no error, because they can be clipped.
     ///
-    /// Call it at the start of [`Env::step`](crate::Env::step); its errors are those that [`check`](crate::check) asks for.
+    /// Call it at the start of [`Env::step`](crate::Env::step); its errors are those that [`check`](crate::check) asks
+    /// for.
     ///
     /// ```
     /// use epgt_envs::Space;

@@ -124,8 +124,8 @@ impl VecEnv {
         Ok(envs)
     }
 
-    /// Any environments that have the same spaces, stepped together. Episodes are cut after `max_episode_steps` steps, where
-    /// [`u32::MAX`] is no limit. Seeds are given as in [`VecEnv::new`].
+    /// Any environments that have the same spaces, stepped together. Episodes are cut after `max_episode_steps` steps,
+    /// where [`u32::MAX`] is no limit. Seeds are given as in [`VecEnv::new`].
     ///
     /// ```
     /// use epgt_envs::{Env, VecEnv, classic::{CartPole, Pendulum}};

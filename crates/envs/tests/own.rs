@@ -121,7 +121,7 @@ fn a_task_of_ones_own_is_described_by_its_spaces() {
 #[test]
 fn options_of_ones_own_are_checked_and_reach_the_environment() {
     let sides = TaskOption::new("sides", OptionValue::Count(6), "Sides of each die");
-    let dice = TaskSpec::with_options("Dice-v0", [sides], |options| {
+    let dice = TaskSpec::configurable("Dice-v0", [sides], |options| {
         Ok(Box::new(Dice::new(options.count("sides"))))
     });
     let dice = dice.unwrap();
@@ -134,7 +134,7 @@ fn options_of_ones_own_are_checked_and_reach_the_environment() {
     assert_eq!(coins.make().unwrap().action_space(), &Space::MultiDiscrete(vec![2, 2]));
     let refused = dice.with([("side", "2")]).unwrap_err().to_string();
     assert_eq!(refused, "unknown option of Dice-v0 'side'; did you mean 'sides'?");
-    let missing = || TaskSpec::with_options("Lost-v0", [], |_| Err(EnvError::MissingSimulator("no dice".into())));
+    let missing = || TaskSpec::configurable("Lost-v0", [], |_| Err(EnvError::MissingSimulator("no dice".into())));
     assert_eq!(missing().unwrap_err().to_string(), "no dice");
 }
 

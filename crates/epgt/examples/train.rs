@@ -1,4 +1,5 @@
-//! Trains a policy on a task, evaluates it, and shows what the hyper-agent chose: `cargo run --release -p epgt --example train`.
+//! Trains a policy on a task, evaluates it, and shows what the hyper-agent chose: `cargo run --release -p epgt
+//! --example train`.
 
 use std::error::Error;
 

@@ -1,12 +1,13 @@
 //! Trains policy-gradient agents and schedules their hyperparameters while they train.
 //!
-//! Two agents take turns. The *RL agent* acts in environments and is updated by a policy-gradient method: A2C, PPO or ACKTR. The
-//! *hyper-agent* chooses the hyperparameters of each update (learning rate, clipping, batch size, ...) and is rewarded by what the
-//! updated policy earns. EPGT's hyper-agent recalls from an episodic memory what came of its choices at similar moments of
-//! training; random choice, bandits, DQN, populations and other schedulers are there to compare it with.
+//! Two agents take turns. The *RL agent* acts in environments and is updated by a policy-gradient method: A2C, PPO or
+//! ACKTR. The *hyper-agent* chooses the hyperparameters of each update (learning rate, clipping, batch size, ...) and
+//! is rewarded by what the updated policy earns. EPGT's hyper-agent recalls from an episodic memory what came of its
+//! choices at similar moments of training; random choice, bandits, DQN, populations and other schedulers are there to
+//! compare it with.
 //!
-//! Use this library to train on a task from a program of your own, to put the hyper-agent around another training loop, or to look at
-//! runs that were made before. This crate holds no code: it gives the crates that do the work one name.
+//! Use this library to train on a task from a program of your own, to put the hyper-agent around another training loop,
+//! or to look at runs that were made before. This crate holds no code: it gives the crates that do the work one name.
 //!
 //! | module | what it is for |
 //! | --- | --- |
@@ -23,8 +24,8 @@
 //!
 //! # Train and evaluate
 //!
-//! A [`Config`] is made of assignments, the same as on the command line and in `config.toml`; a [`Trainer`] is everything that
-//! learns.
+//! A [`Config`] is made of assignments, the same as on the command line and in `config.toml`; a [`Trainer`] is
+//! everything that learns.
 //!
 //! ```
 //! use epgt::{Assignment, Config, EvalPlan, Trainer, evaluate};
@@ -46,17 +47,20 @@
 //!
 //! # Keep a run in a directory
 //!
-//! A [`Run`] is a trainer with logs, evaluations and checkpoints around it: the directory that `epgt train` makes.
+//! A [`Run`] is a trainer with logs, evaluations and checkpoints around it: the directory that `epgt train` makes. A
+//! [`Record`] is what such a directory says, as far as the run has come.
 //!
 //! ```
-//! use epgt::{Assignment, Config, Run, RunEnd};
+//! use epgt::{Assignment, Config, Progress, Record, Run, RunEnd};
 //!
 //! # let place = tempfile::tempdir()?;
 //! # let directory = place.path().join("run");
 //! let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
 //! let mut run = Run::create(config, &directory, false)?;
-//! let end = run.train(&Default::default(), &mut |progress| println!("{} steps", progress.steps))?;
+//! let end = run.train(&Default::default(), &mut |progress: &Progress| println!("{} steps", progress.steps))?;
 //! assert!(matches!(end, RunEnd::Finished(result) if result.steps == 2000));
+//! let record = Record::read(&directory)?;
+//! assert_eq!(record.column("rollout/ep_rew_mean").len(), record.steps().len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -83,8 +87,8 @@
 //!
 //! # Where to go on
 //!
-//! [`train::Config`] explains settings and their layers, [`hyper`] the hyper-agent part by part, [`pg`] a training loop by hand, and
-//! [`envs`] how tasks are made. The program for the command line is the package `epgt-cli`.
+//! [`train::Config`] explains settings and their layers, [`hyper`] the hyper-agent part by part, [`pg`] a training loop
+//! by hand, and [`envs`] how tasks are made. The program for the command line is the package `epgt-cli`.
 
 pub use epgt_envs as envs;
 pub use epgt_experiments as experiments;
@@ -98,5 +102,6 @@ pub use epgt_settings as settings;
 pub use epgt_train as train;
 
 pub use epgt_train::{
-    Assignment, Config, EvalPlan, Evaluation, Policy, Progress, Run, RunEnd, RunResult, Trainer, Training, evaluate,
+    Assignment, Config, EvalPlan, Evaluation, Policy, Progress, Record, Run, RunEnd, RunResult, Trainer, Training,
+    evaluate,
 };

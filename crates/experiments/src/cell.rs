@@ -103,8 +103,8 @@ impl Cell {
         steps_logged(&self.directory) / self.config.run.steps as f64
     }
 
-    /// Keeps why the run stopped, for whoever looks at the experiment later. Where that cannot be written, or the directory is somebody
-    /// else's, the failure is told by the process that saw it.
+    /// Keeps why the run stopped, for whoever looks at the experiment later. Where that cannot be written, or the
+    /// directory is somebody else's, the failure is told by the process that saw it.
     pub fn note_failure(&self, sentence: &str) {
         if self.has_begun() || claim(&self.directory, &self.config).is_ok() {
             let _ = write_atomically(self.directory.join(FAILURE), sentence.as_bytes());
@@ -117,8 +117,8 @@ impl Cell {
     }
 }
 
-/// The lines of the first setting that a run's configuration file and a configuration disagree about. Comments do not count, nor do settings
-/// that the file does not know: they came later, with defaults that change nothing.
+/// The lines of the first setting that a run's configuration file and a configuration disagree about. Comments do not
+/// count, nor do settings that the file does not know: they came later, with defaults that change nothing.
 fn difference(there: &str, here: &Config) -> Option<[String; 2]> {
     let filled = Config::read_toml(there).and_then(|assignments| Config::build(&assignments));
     let there = filled.map_or_else(|_| there.to_string(), |config| config.to_toml());

@@ -117,8 +117,8 @@ pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison
     table
 }
 
-/// All tasks together, of scores that were normalised, `scores[method][task][seed]`: the table, its sentence, and its picture's
-/// rows.
+/// All tasks together, of scores that were normalised, `scores[method][task][seed]`: the table, its sentence, and its
+/// picture's rows.
 pub fn suite(names: &[(&str, usize)], scores: &[Vec<Vec<f64>>]) -> (TextTable, String, Vec<Row>) {
     let row = |((name, index), tasks): (&(&str, usize), &Vec<Vec<f64>>)| Row {
         name: name.to_string(),

@@ -1,4 +1,5 @@
-//! The files that keep what an experiment found: one row per run, the tables with what produced them, and what the runs cost.
+//! The files that keep what an experiment found: one row per run, the tables with what produced them, and what the runs
+//! cost.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -54,8 +55,8 @@ pub fn refuse_foreign(out: &Path) -> Result<(), ExperimentError> {
     Ok(())
 }
 
-/// Writes `results.csv`, one row per run; `results.md`, the tables and the file that produced them; and `costs.md`, which is
-/// apart because it is the only one that no two machines agree about.
+/// Writes `results.csv`, one row per run; `results.md`, the tables and the file that produced them; and `costs.md`,
+/// which is apart because it is the only one that no two machines agree about.
 pub fn write(plan: &Plan, rows: &[Row], begun: &Begun, failures: &[String], out: &Path) -> Result<(), ExperimentError> {
     refuse_foreign(out)?;
     std::fs::create_dir_all(out).map_err(|error| ExperimentError::system("use", out, error))?;

@@ -1,8 +1,10 @@
-//! Runs by task and method: the one place that says which runs belong together, for reports, comparisons and experiments.
+//! Runs by task and method: the one place that says which runs belong together, for reports, comparisons and
+//! experiments.
 //!
-//! Runs are of one method where everything that decides their results is the same but for the seed ([`settings`](epgt_train::record::settings)).
-//! Two things keep runs apart besides: an experiment's directories `TASK/METHOD/seed-S` name the method, and directories of
-//! runs that the user names one by one are what is to be compared. A seed counts once.
+//! Runs are of one method where everything that decides their results is the same but for the seed
+//! ([`settings`](epgt_train::record::settings)). Two things keep runs apart besides: an experiment's directories
+//! `TASK/METHOD/seed-S` name the method, and directories of runs that the user names one by one are what is to be
+//! compared. A seed counts once.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -160,7 +162,8 @@ pub fn collect(runs: Vec<Run>, directories: &[PathBuf]) -> Collection {
     }
 }
 
-/// Keeps the run of each seed that finished last, or has come furthest where none has finished; a sentence for each other.
+/// Keeps the run of each seed that finished last, or has come furthest where none has finished; a sentence for each
+/// other.
 fn keep_one_per_seed(runs: &mut Vec<Run>) -> Vec<String> {
     let mut sentences = Vec::new();
     let mut kept: Vec<Run> = Vec::new();

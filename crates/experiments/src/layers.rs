@@ -1,4 +1,5 @@
-//! The parts of an experiment file: its layers as assignments, of which later ones win, and its names as parts of paths.
+//! The parts of an experiment file: its layers as assignments, of which later ones win, and its names as parts of
+//! paths.
 
 use epgt_settings::Value;
 use epgt_train::Assignment;

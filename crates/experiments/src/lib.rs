@@ -1,11 +1,12 @@
 //! Experiments: several methods on several tasks and seeds, and what can be said of them in the end.
 //!
-//! An experiment is a TOML file. [`library`] finds it and [`Plan`] checks it; [`make_runs`] makes the runs, each an ordinary run
-//! directory (a [`Cell`]) below `OUT/TASK/METHOD/seed-S`, so a stopped experiment goes on where it was and any run can be looked at by
-//! itself; [`report`] compares what is there, whoever made it.
+//! An experiment is a TOML file. [`library`] finds it and [`Plan`] checks it; [`make_runs`] makes the runs, each an
+//! ordinary run directory (a [`Cell`]) below `OUT/TASK/METHOD/seed-S`, so a stopped experiment goes on where it was and
+//! any run can be looked at by itself; [`report`] compares what is there, whoever made it.
 //!
-//! Runs that no experiment has made are compared too: [`runs`] finds them below directories, [`groups`] says which belong together,
-//! [`comparison`] what their scores come to by a [`Measure`], and [`page`] draws all of it on one page.
+//! Runs that no experiment has made are compared too: [`runs`] finds them below directories, [`groups`] says which
+//! belong together, [`comparison`] what their scores come to by a [`Measure`], and [`page`] draws all of it on one
+//! page.
 //!
 //! ```
 //! use epgt_experiments::{Filter, library};

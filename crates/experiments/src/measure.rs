@@ -91,7 +91,8 @@ impl Measure {
     }
 }
 
-/// The episodes that a score of the last hundred is made of, where runs have had so many: some may not have had a hundred.
+/// The episodes that a score of the last hundred is made of, where runs have had so many: some may not have had a
+/// hundred.
 pub(crate) fn last_episodes(episodes: impl Iterator<Item = u64>) -> String {
     let counted: Vec<u64> = episodes.map(|episodes| episodes.min(100)).collect();
     match (counted.iter().min(), counted.iter().max()) {

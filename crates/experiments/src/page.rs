@@ -37,8 +37,9 @@ pub struct Written {
     pub left_out: Vec<String>,
 }
 
-/// Writes the report on all runs below some directories to `out`, or to `report.html` in the first of them, and its pictures and
-/// tables into the folder `report` beside it. `notes` are sentences for the top of the page, such as that budgets were scaled.
+/// Writes the report on all runs below some directories to `out`, or to `report.html` in the first of them, and its
+/// pictures and tables into the folder `report` beside it. `notes` are sentences for the top of the page, such as that
+/// budgets were scaled.
 pub fn write(
     directories: &[PathBuf],
     out: Option<&Path>,
@@ -141,7 +142,8 @@ fn file_part(name: &str) -> String {
     part
 }
 
-/// The name with what sets it apart from those that are taken: two methods may differ in what a file's name cannot hold.
+/// The name with what sets it apart from those that are taken: two methods may differ in what a file's name cannot
+/// hold.
 fn free_name<'a>(name: &str, taken: impl Iterator<Item = &'a str> + Clone) -> String {
     let mut free = file_part(name);
     while taken.clone().any(|other| other == free) {

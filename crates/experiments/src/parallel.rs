@@ -28,8 +28,8 @@ pub fn in_turn(threads: usize, jobs: usize, stop: &AtomicBool, work: impl Fn(usi
     });
 }
 
-/// What some work comes to; a panic in it, which is a fault of the program, is a sentence instead, so that the work beside it goes
-/// on.
+/// What some work comes to; a panic in it, which is a fault of the program, is a sentence instead, so that the work
+/// beside it goes on.
 pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     // Whatever the work has changed is dropped with it.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {

@@ -24,8 +24,8 @@
 //! hyper.fixed_at = "min"
 //! ```
 //!
-//! Later layers win: `[settings]`, then the task's own, then the method's. A layer that says what is tuned replaces what the
-//! layers below it tune.
+//! Later layers win: `[settings]`, then the task's own, then the method's. A layer that says what is tuned replaces
+//! what the layers below it tune.
 
 use std::path::{Path, PathBuf};
 

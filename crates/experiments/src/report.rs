@@ -18,9 +18,9 @@ pub use crate::files::refuse_foreign;
 /// Characters of what is said of one run that failed; its `failure.txt` has all of it.
 const LONGEST_SENTENCE: usize = 400;
 
-/// Compares the runs below `out`, and those of the same experiment below `others` that have come further; writes the files of a report
-/// below `out` and returns what is printed of it: the tables of what the filter takes. `left_out` is told of each run that cannot be
-/// read.
+/// Compares the runs below `out`, and those of the same experiment below `others` that have come further; writes the
+/// files of a report below `out` and returns what is printed of it: the tables of what the filter takes. `left_out` is
+/// told of each run that cannot be read.
 ///
 /// Every file that an experiment as a whole leaves behind is written here.
 pub fn write(

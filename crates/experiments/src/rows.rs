@@ -1,8 +1,8 @@
 //! What each finished run says: its score, and what its metrics tell beside it.
 //!
-//! Two numbers stand beside the score. The area under the learning curve is the mean over training of the return of the last
-//! hundred episodes, which is far less noisy than its end. F tells whether the hyper-action explains anything of the
-//! improvement that followed (about 1: nothing), without which no difference can be credited to the scheduling.
+//! Two numbers stand beside the score. The area under the learning curve is the mean over training of the return of the
+//! last hundred episodes, which is far less noisy than its end. F tells whether the hyper-action explains anything of
+//! the improvement that followed (about 1: nothing), without which no difference can be credited to the scheduling.
 
 use epgt_report::curve::Curve;
 use epgt_train::RunResult;

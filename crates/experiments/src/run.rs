@@ -1,7 +1,7 @@
 //! Makes the runs that are missing, several at a time.
 //!
-//! A run is made by whoever has the lock of its directory, so any number of processes can work on one experiment: each takes
-//! what is free and skips what another one is at.
+//! A run is made by whoever has the lock of its directory, so any number of processes can work on one experiment: each
+//! takes what is free and skips what another one is at.
 
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,8 @@ use crate::parallel::{self, lock};
 use crate::plan::Plan;
 use crate::rows::Row;
 
-/// Looks at a run that cannot be opened, before it is left to whoever has it: another process may just be letting go of it.
+/// Looks at a run that cannot be opened, before it is left to whoever has it: another process may just be letting go of
+/// it.
 const LOOKS: u32 = 3;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 
@@ -33,8 +34,8 @@ pub trait Observer: Send {
 
 impl Observer for () {}
 
-/// How far each of some cells has come; a cell that cannot be read is an error. All directories are looked at before any run starts,
-/// so that a refusal costs nothing.
+/// How far each of some cells has come; a cell that cannot be read is an error. All directories are looked at before
+/// any run starts, so that a refusal costs nothing.
 pub fn states(cells: &[&Cell]) -> Result<Vec<State>, ExperimentError> {
     cells
         .iter()
@@ -73,8 +74,8 @@ impl End {
     }
 }
 
-/// Makes the runs that are not finished, `jobs` at a time or as many as the machine has cores, until `stop` is set; returns how each
-/// cell ended, in their order. `states` are those of the cells ([`states`]).
+/// Makes the runs that are not finished, `jobs` at a time or as many as the machine has cores, until `stop` is set;
+/// returns how each cell ended, in their order. `states` are those of the cells ([`states`]).
 ///
 /// ```
 /// use epgt_experiments::{End, Plan, make_runs, states};
@@ -139,7 +140,8 @@ fn score(plan: &Plan, cell: &Cell, result: &RunResult) -> Option<f64> {
     Row::of(plan, cell, result).ok().and_then(|row| row.score(plan.score))
 }
 
-/// How a cell ends by some work; a failure, or a panic of the work, is kept in its directory, and the experiment goes on.
+/// How a cell ends by some work; a failure, or a panic of the work, is kept in its directory, and the experiment goes
+/// on.
 fn ended(cell: &Cell, work: impl FnOnce() -> End) -> End {
     let end = parallel::caught(work).unwrap_or_else(End::Failed);
     if let End::Failed(sentence) = &end {

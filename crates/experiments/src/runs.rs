@@ -81,8 +81,8 @@ fn sentence(text: &str) -> String {
     shortened(&one_line(text), LONGEST_SENTENCE)
 }
 
-/// The runs below directories, in order, and a sentence for each that could not be read. One that is reached in two ways counts
-/// once.
+/// The runs below directories, in order, and a sentence for each that could not be read. One that is reached in two
+/// ways counts once.
 pub fn find(directories: &[PathBuf]) -> Result<(Vec<Run>, Vec<String>), RecordError> {
     let (mut runs, mut broken) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();

@@ -97,8 +97,8 @@ fn entries<'a>(plan: &'a Plan, rows: &[Row], task: usize, methods: &[usize]) -> 
     methods.iter().map(entry).collect()
 }
 
-/// The tables of the tasks and methods that are meant, each with the sentence that it bears. What no run has begun of is only
-/// named.
+/// The tables of the tasks and methods that are meant, each with the sentence that it bears. What no run has begun of
+/// is only named.
 pub fn report(plan: &Plan, rows: &[Row], begun: &Begun, filter: &Filter, style: Style) -> String {
     let mut text = String::new();
     if style != Style::Markdown && plan.scale != 1.0 {
@@ -207,7 +207,8 @@ fn comparison(plan: &Plan, entries: &[Entry<'_>]) -> TextTable {
             number(mean(&entry.f_statistics)),
         ]);
         if steps_to.is_some() {
-            // Runs that never came there count with all their steps, so that the mean is too small rather than too large.
+            // Runs that never came there count with all their steps, so that the mean is too small rather than too
+            // large.
             let at_least = if entry.reaching < entry.reached.len() { "> " } else { "" };
             let interval = bootstrap_interval(&entry.reached, RESAMPLES, 0);
             fields.push(format!("{at_least}{:.0}", mean(&entry.reached)));
@@ -222,8 +223,8 @@ fn comparison(plan: &Plan, entries: &[Entry<'_>]) -> TextTable {
     table
 }
 
-/// Each group's mean over its methods, as a share of the reference group's best method: with a group of starts that are off
-/// by some factor, the tuning-free score (1: as good as the best start, whatever the start).
+/// Each group's mean over its methods, as a share of the reference group's best method: with a group of starts that are
+/// off by some factor, the tuning-free score (1: as good as the best start, whatever the start).
 fn groups(plan: &Plan, entries: &[Entry<'_>]) -> Option<TextTable> {
     let reference = plan.reference.as_deref()?;
     let in_reference = entries.iter().filter(|entry| entry.group == Some(reference));

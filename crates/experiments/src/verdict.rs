@@ -1,5 +1,5 @@
-//! Who is better, in words: the one place that puts a comparison into a sentence, so that pages, tables and experiments claim no more
-//! than intervals bear.
+//! Who is better, in words: the one place that puts a comparison into a sentence, so that pages, tables and experiments
+//! claim no more than intervals bear.
 
 use std::slice::from_ref;
 
@@ -151,7 +151,8 @@ pub(crate) fn of_experiment(statistic: Statistic, contenders: &[Contender]) -> S
     }
 }
 
-/// Of all tasks together: `rows` have the highest interquartile mean first, `fewest` is the least number of runs that a method has on a task.
+/// Of all tasks together: `rows` have the highest interquartile mean first, `fewest` is the least number of runs that a
+/// method has on a task.
 pub(crate) fn of_suite(rows: &[Row], fewest: usize) -> String {
     let best = &rows[0];
     let few = fewest < LEAST_RUNS;

@@ -1,8 +1,8 @@
 //! From outcomes, one number each, to the hyper-return of the decisions before them.
 //!
-//! The return that scores an update phase is the one collected *after* it, with the updated policy (method.md section 1).
+//! The return that scores an update phase is the one collected *after* it, with the updated policy (paper, Algorithm 1).
 //! The paper takes it as it is. A prototype showed that it then mostly tells the time, since returns grow while training
-//! goes on (method.md section 8), so the improvement on the previous phase and the distance from the recent trend are
+//! goes on, so the improvement on the previous phase and the distance from the recent trend are
 //! offered as well.
 
 use std::collections::VecDeque;

@@ -1,7 +1,7 @@
 //! Is there a signal at all? Whether the choice of a hyper-action shows in the improvement that follows it.
 //!
 //! The F statistic of a one-way analysis of variance over hyper-actions is about 1 when the choice explains nothing
-//! (method.md section 8 found just that for the paper's setting), and larger when it does. The correlation tells, for each
+//! (docs/method.md found just that for the paper's setting), and larger when it does. The correlation tells, for each
 //! hyperparameter, whether larger values were followed by more improvement.
 
 use serde::{Deserialize, Serialize};

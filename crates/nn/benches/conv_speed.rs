@@ -1,7 +1,9 @@
-//! How long the paper's network on pixels takes on one thread, beside PyTorch: acting on 16 images and one training step of 256.
+//! How long the paper's network on pixels takes on one thread, beside PyTorch: acting on 16 images and one training
+//! step of 256.
 //!
 //! `EPGT_PYTHON=python cargo bench -p epgt-nn --bench conv_speed`, with a Python that has torch; without the variable
-//! only our own times are shown. Times are CPU time, the fastest of many rounds: what is slower is the machine's other work.
+//! only our own times are shown. Times are CPU time, the fastest of many rounds: what is slower is the machine's other
+//! work.
 
 use std::hint::black_box;
 use std::process::Command;

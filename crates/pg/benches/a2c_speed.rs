@@ -1,6 +1,7 @@
 //! How fast A2C trains with fixed hyperparameters: `cargo bench -p epgt-pg --bench a2c_speed`.
 //!
-//! Prints the steps per second of MountainCarContinuous with one and with sixteen environments, and where the time goes.
+//! Prints the steps per second of MountainCarContinuous with one and with sixteen environments, and where the time
+//! goes.
 
 use epgt_envs::{Normalizer, VecEnv};
 use epgt_pg::{A2c, A2cSettings, ActorCritic, PolicySettings, Rollout, collect};

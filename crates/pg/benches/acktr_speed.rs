@@ -1,8 +1,8 @@
 //! Where the time of an ACKTR update goes: `cargo bench -p epgt-pg --bench acktr_speed`.
 //!
-//! Networks of 17 inputs, two layers of 64 and 6 continuous actions, 16 environments of 20 steps. Each part is repeated and the
-//! fastest of many rounds is printed, since other programs only ever make it slower. Steps have length 0, so that the rollout fits
-//! the policy throughout.
+//! Networks of 17 inputs, two layers of 64 and 6 continuous actions, 16 environments of 20 steps. Each part is repeated
+//! and the fastest of many rounds is printed, since other programs only ever make it slower. Steps have length 0, so
+//! that the rollout fits the policy throughout.
 
 use epgt_envs::Space;
 use epgt_nn::Kfac;

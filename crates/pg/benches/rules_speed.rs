@@ -1,7 +1,7 @@
 //! What the update rules cost: `cargo bench -p epgt-pg --bench rules_speed`.
 //!
-//! Prints the CPU time (Linux) of one A2C update at the size of the paper's sequential experiment (HalfCheetah: 17 observations, 6 actions,
-//! networks of 64-64, T = 5, N = 40), plain and with each rule.
+//! Prints the CPU time (Linux) of one A2C update at the size of the paper's sequential experiment (HalfCheetah: 17
+//! observations, 6 actions, networks of 64-64, T = 5, N = 40), plain and with each rule.
 
 use epgt_envs::Space;
 use epgt_pg::{

@@ -1,4 +1,4 @@
-//! HOOF, hyperparameter optimisation on the fly (Paul, Kurin and Whiteson, 2019; method.md section 6): the paper's first
+//! HOOF, hyperparameter optimisation on the fly (Paul, Kurin and Whiteson, 2019): the paper's first
 //! sequential rival.
 //!
 //! At every update many candidate steps are tried on the rollout that is already there, and the best is taken:

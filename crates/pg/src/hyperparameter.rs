@@ -23,7 +23,7 @@ pub enum Kind {
     Whole,
 }
 
-/// How often a new value can take effect exactly (method.md section 2).
+/// How often a new value can take effect exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// At the next policy update step.

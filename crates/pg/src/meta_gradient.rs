@@ -1,4 +1,4 @@
-//! Meta-gradients (Xu, van Hasselt and Silver, 2018, as the paper uses them for rates; method.md section 6): the paper's second
+//! Meta-gradients (Xu, van Hasselt and Silver, 2018, as the paper uses them for rates): the paper's second
 //! sequential rival, its TMG.
 //!
 //! A2C's update made of the weights theta the weights `theta'(eta) = theta - alpha P c(g) g`, where eta are hyperparameters: the

@@ -1,4 +1,4 @@
-//! Update rules: schedulers that live inside a policy update, because they need its gradient (method.md section 6).
+//! Update rules: schedulers that live inside a policy update, because they need its gradient.
 //!
 //! A hyper-agent picks hyperparameters before an update and sees the networks from outside. The paper's two sequential rivals
 //! do not: [`Hoof`] tries many step sizes along the update's own direction, and [`MetaGradient`] differentiates the next

@@ -1,8 +1,9 @@
 //! Statistics over several tasks, as Agarwal et al. (2021) propose them and their package `rliable` computes them.
 //!
-//! Scores come as one list per task, in the same order of tasks for every method; lists may have different lengths. Intervals are
-//! stratified bootstrap intervals: every resample draws the seeds of each task anew from that task's own scores, so that no
-//! resample is easier or harder than the suite; they are unknown where a task has fewer than [`LEAST_SCORES`] scores. Scores of different tasks are only comparable after [`normalised`].
+//! Scores come as one list per task, in the same order of tasks for every method; lists may have different lengths.
+//! Intervals are stratified bootstrap intervals: every resample draws the seeds of each task anew from that task's own
+//! scores, so that no resample is easier or harder than the suite; they are unknown where a task has fewer than
+//! [`LEAST_SCORES`] scores. Scores of different tasks are only comparable after [`normalised`].
 
 use epgt_rng::Pcg64;
 
@@ -35,8 +36,8 @@ pub fn aggregate_iqm(tasks: &[Vec<f64>]) -> f64 {
     interquartile_mean(&tasks.concat())
 }
 
-/// The probability that a run of `a` scores higher than a run of `b` on the same task, ties counting half, averaged over tasks:
-/// the Mann-Whitney statistic over the number of pairs.
+/// The probability that a run of `a` scores higher than a run of `b` on the same task, ties counting half, averaged
+/// over tasks: the Mann-Whitney statistic over the number of pairs.
 ///
 /// ```
 /// use epgt_report::aggregate::probability_of_improvement;
@@ -147,8 +148,8 @@ pub fn profile_intervals(tasks: &[Vec<f64>], thresholds: &[f64], resamples: usiz
     shares.iter().map(|all| middle(all)).collect()
 }
 
-/// The scores of several methods, `methods[m][task][seed]`, on one scale per task: 0 is the worst run of any method, 1 the best.
-/// Where all are equal they are all 1.
+/// The scores of several methods, `methods[m][task][seed]`, on one scale per task: 0 is the worst run of any method, 1
+/// the best. Where all are equal they are all 1.
 ///
 /// ```
 /// let scaled = epgt_report::aggregate::normalised(&[vec![vec![10.0, 20.0]], vec![vec![15.0]]]);

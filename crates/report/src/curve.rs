@@ -14,8 +14,8 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// The mean of the curve over the steps, each value standing for the steps since the row before it; what is missing is left
-    /// out. The area under the learning curve, in the units of the score.
+    /// The mean of the curve over the steps, each value standing for the steps since the row before it; what is missing
+    /// is left out. The area under the learning curve, in the units of the score.
     ///
     /// ```
     /// let curve = epgt_report::curve::Curve { steps: vec![10.0, 30.0], values: vec![1.0, 4.0] };
@@ -53,7 +53,8 @@ impl Curve {
         self.steps.last().copied().unwrap_or(0.0)
     }
 
-    /// The values at other steps, by straight lines between those that are there; NaN before the first and after the last.
+    /// The values at other steps, by straight lines between those that are there; NaN before the first and after the
+    /// last.
     ///
     /// ```
     /// let curve = epgt_report::curve::Curve { steps: vec![10.0, 20.0, 30.0], values: vec![1.0, f64::NAN, 3.0] };
@@ -93,8 +94,8 @@ pub struct Band {
 /// Resamples of a band: it is looked at, not quoted.
 const RESAMPLES: usize = 1000;
 
-/// The mean of curves and its interval at `points` steps from the first to the last of any run. Runs are resampled once for the
-/// whole band, each with all of its curve, so that the band is as smooth as the curves are.
+/// The mean of curves and its interval at `points` steps from the first to the last of any run. Runs are resampled once
+/// for the whole band, each with all of its curve, so that the band is as smooth as the curves are.
 ///
 /// ```
 /// use epgt_report::curve::{Curve, band};
@@ -169,8 +170,8 @@ mod tests {
 
     #[test]
     fn a_band_is_as_smooth_as_its_curves() {
-        // Straight lines of different slopes: any resample's mean is a straight line too, and so are the band's ends wherever
-        // the same resamples stay at the ends, which they do where all lines fan out from one point.
+        // Straight lines of different slopes: any resample's mean is a straight line too, and so are the band's ends
+        // wherever the same resamples stay at the ends, which they do where all lines fan out from one point.
         let line = |slope: f64| Curve {
             steps: vec![0.0, 100.0],
             values: vec![0.0, 100.0 * slope],

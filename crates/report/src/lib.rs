@@ -1,10 +1,10 @@
 //! What many runs say together.
 //!
-//! [`statistics`] condenses the scores of several seeds into the numbers that a claim rests on (the paper's mean, median and
-//! Cohen's d, and beside them the interquartile mean and bootstrap intervals); [`aggregate`] does so over several tasks; [`curve`]
-//! over training. [`text_table`] lays numbers out for a terminal, a spreadsheet or a page, [`numbers`] writes them as people
-//! do, [`text`] escapes words for each of them, [`chart`] draws, [`tsne`] maps what has too many dimensions to be drawn, and [`page`] puts
-//! all of it into one file.
+//! [`statistics`] condenses the scores of several seeds into the numbers that a claim rests on (the paper's mean,
+//! median and Cohen's d, and beside them the interquartile mean and bootstrap intervals); [`aggregate`] does so over
+//! several tasks; [`curve`] over training. [`text_table`] lays numbers out for a terminal, a spreadsheet or a page,
+//! [`numbers`] writes them as people do, [`text`] escapes words for each of them, [`chart`] draws, [`tsne`] maps what
+//! has too many dimensions to be drawn, and [`page`] puts all of it into one file.
 //!
 //! ```
 //! use epgt_report::statistics::{RESAMPLES, bootstrap_interval, mean};

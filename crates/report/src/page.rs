@@ -1,7 +1,7 @@
 //! One HTML file that needs nothing else: no network, no fonts, no scripts.
 //!
-//! A [`Page`] is written from top to bottom: headings, sentences, pictures side by side, tables. It is narrow on a phone, dark where
-//! the reader prefers it, and light on paper.
+//! A [`Page`] is written from top to bottom: headings, sentences, pictures side by side, tables. It is narrow on a
+//! phone, dark where the reader prefers it, and light on paper.
 
 use std::fmt::Write;
 

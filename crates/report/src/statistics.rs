@@ -1,18 +1,19 @@
 //! Statistics of a handful of runs.
 //!
-//! Every function takes scores in any order and is a pure function of its arguments. A statistic that is not defined for what
-//! it was given (no scores, one score where a spread is asked for, a NaN among them) is NaN, as in NumPy, so that a report
-//! with a missing run still prints.
+//! Every function takes scores in any order and is a pure function of its arguments. A statistic that is not defined
+//! for what it was given (no scores, one score where a spread is asked for, a NaN among them) is NaN, as in NumPy, so
+//! that a report with a missing run still prints.
 
 use std::fmt;
 
 use epgt_rng::Pcg64;
 
-/// How many resamples [`bootstrap_interval`] should draw when nothing speaks for another number: the ends of the interval then
-/// wander by about 1% of its width from seed to seed.
+/// How many resamples [`bootstrap_interval`] should draw when nothing speaks for another number: the ends of the
+/// interval then wander by about 1% of its width from seed to seed.
 pub const RESAMPLES: usize = 10_000;
 
-/// Fewer scores than these have no interval and no effect size: what they say of the next run is too little to be a number.
+/// Fewer scores than these have no interval and no effect size: what they say of the next run is too little to be a
+/// number.
 pub const LEAST_SCORES: usize = 3;
 
 /// The arithmetic mean.
@@ -48,8 +49,8 @@ pub fn median(values: &[f64]) -> f64 {
     percentile(&sorted(values), 0.5)
 }
 
-/// The mean of what is left after a quarter of the values, rounded down, is taken from each end: robust to outliers as the
-/// median is, but using half of the data (Agarwal et al. 2021). Equal to `scipy.stats.trim_mean(values, 0.25)`.
+/// The mean of what is left after a quarter of the values, rounded down, is taken from each end: robust to outliers as
+/// the median is, but using half of the data (Agarwal et al. 2021). Equal to `scipy.stats.trim_mean(values, 0.25)`.
 ///
 /// ```
 /// assert_eq!(epgt_report::statistics::interquartile_mean(&[1000.0, 2.0, 4.0, -50.0]), 3.0);
@@ -110,8 +111,9 @@ impl fmt::Display for Interval {
     }
 }
 
-/// The 95% percentile bootstrap interval of the mean: the 2.5th and 97.5th percentiles of the means of `resamples` samples
-/// drawn from the values with replacement. The same seed gives the same interval; fewer than [`LEAST_SCORES`] values have none.
+/// The 95% percentile bootstrap interval of the mean: the 2.5th and 97.5th percentiles of the means of `resamples`
+/// samples drawn from the values with replacement. The same seed gives the same interval; fewer than [`LEAST_SCORES`]
+/// values have none.
 ///
 /// ```
 /// use epgt_report::statistics::{RESAMPLES, bootstrap_interval};
@@ -140,8 +142,8 @@ pub(crate) fn middle(resampled: &[f64]) -> Interval {
     }
 }
 
-/// Cohen's d: by how many pooled standard deviations the mean of `a` is above that of `b`. The paper calls a result better
-/// when d > 0.5. Fewer than [`LEAST_SCORES`] values have none, nor have values without any spread to measure in.
+/// Cohen's d: by how many pooled standard deviations the mean of `a` is above that of `b`. The paper calls a result
+/// better when d > 0.5. Fewer than [`LEAST_SCORES`] values have none, nor have values without any spread to measure in.
 ///
 /// ```
 /// let d = epgt_report::statistics::cohens_d(&[3.0, 5.0, 7.0], &[1.0, 3.0, 5.0]);
@@ -159,8 +161,8 @@ pub fn cohens_d(a: &[f64], b: &[f64]) -> f64 {
     }
 }
 
-/// The F statistic of a one-way analysis of variance: how much the means of the groups vary, over how much the values vary
-/// within their groups. About 1 when the groups do not differ.
+/// The F statistic of a one-way analysis of variance: how much the means of the groups vary, over how much the values
+/// vary within their groups. About 1 when the groups do not differ.
 ///
 /// ```
 /// let f = epgt_report::statistics::f_statistic(&[&[1.0, 2.0, 3.0], &[3.0, 4.0, 5.0]]);

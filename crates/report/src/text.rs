@@ -1,5 +1,5 @@
-//! Words for a page and a document: what comes from outside (names, failures) is escaped for them here and nowhere else. What a terminal
-//! would act on is taken out by [`one_line`].
+//! Words for a page and a document: what comes from outside (names, failures) is escaped for them here and nowhere
+//! else. What a terminal would act on is taken out by [`one_line`].
 
 use epgt_settings::one_line;
 
@@ -25,8 +25,8 @@ pub fn html(text: &str) -> String {
     escaped
 }
 
-/// A text for one line of Markdown, also for a field of a table: it is shown as it is, whatever signs it has. An underscore
-/// within a word and brackets that make no link mean nothing there and stay.
+/// A text for one line of Markdown, also for a field of a table: it is shown as it is, whatever signs it has. An
+/// underscore within a word and brackets that make no link mean nothing there and stay.
 ///
 /// ```
 /// use epgt_report::text::markdown;

@@ -1,6 +1,7 @@
 //! Tables of text, for terminals and for Markdown.
 //!
-//! A column whose fields are numbers is aligned to the right, so that digits stand below each other; any other to the left.
+//! A column whose fields are numbers is aligned to the right, so that digits stand below each other; any other to the
+//! left.
 
 use epgt_settings::one_line;
 
@@ -94,9 +95,9 @@ impl TextTable {
         text
     }
 
-    /// The table for a terminal of so many columns: text is broken within its column, never a number. A last column of sentences
-    /// that would become a thin one is written below each row instead; where even that is too wide, the columns stand in several
-    /// blocks below each other, each with the first one.
+    /// The table for a terminal of so many columns: text is broken within its column, never a number. A last column of
+    /// sentences that would become a thin one is written below each row instead; where even that is too wide, the
+    /// columns stand in several blocks below each other, each with the first one.
     ///
     /// ```
     /// let mut table = epgt_report::text_table::TextTable::new(&["task", "what to do", "limit"]);
@@ -219,7 +220,8 @@ impl TextTable {
         text
     }
 
-    /// The table as GitHub's Markdown, aligned in the source as well; fields are shown as they are, whatever signs they have.
+    /// The table as GitHub's Markdown, aligned in the source as well; fields are shown as they are, whatever signs they
+    /// have.
     ///
     /// ```
     /// let mut table = epgt_report::text_table::TextTable::new(&["name", "n"]);

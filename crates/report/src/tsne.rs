@@ -1,15 +1,15 @@
 //! t-SNE (van der Maaten and Hinton 2008): points of many dimensions on a plane, so that neighbours stay neighbours.
 //!
-//! Exact: all pairs are looked at in every step. It starts from the two directions of largest variance instead of at random, so
-//! the same points always give the same map.
+//! Exact: all pairs are looked at in every step. It starts from the two directions of largest variance instead of at
+//! random, so the same points always give the same map.
 
 /// Steps of gradient descent, and how many of them exaggerate the attraction so that clusters form.
 const STEPS: usize = 500;
 const EARLY: usize = 125;
 const EXAGGERATION: f64 = 12.0;
 
-/// The map of points, `points[i * dimensions..][..dimensions]` each, with a perplexity (about how many neighbours count) of 30 or
-/// a third of the points, whichever is less.
+/// The map of points, `points[i * dimensions..][..dimensions]` each, with a perplexity (about how many neighbours
+/// count) of 30 or a third of the points, whichever is less.
 ///
 /// ```
 /// let points: Vec<f64> = (0..40).map(|i| if i < 20 { i as f64 * 0.01 } else { 50.0 + i as f64 * 0.01 }).collect();

@@ -1,9 +1,9 @@
 //! Documented settings.
 //!
-//! Every setting of the program is declared once, with [`settings!`]: its name, type, default, meaning and (where it has
-//! one) its symbol in the paper. The struct, its `Default`, the `--help` text, the commented TOML of `--print-config` and the
-//! parser of `--set KEY=VALUE` all come from that declaration, so they cannot disagree. [`choice!`] does the same for
-//! settings that take one of a few names.
+//! Every setting of the program is declared once, with [`settings!`]: its name, type, default, meaning and (where it
+//! has one) its symbol in the paper. The struct, its `Default`, the `--help` text, the commented TOML of
+//! `--print-config` and the parser of `--set KEY=VALUE` all come from that declaration, so they cannot disagree.
+//! [`choice!`] does the same for settings that take one of a few names.
 //!
 //! ```
 //! epgt_settings::settings! {
@@ -107,8 +107,8 @@ macro_rules! settings {
     };
 }
 
-/// Declares an enum whose values are written by name. Other words for one may follow its name: they are not accepted, but whoever
-/// writes them is told the name.
+/// Declares an enum whose values are written by name. Other words for one may follow its name: they are not accepted,
+/// but whoever writes them is told the name.
 ///
 /// ```
 /// epgt_settings::choice! {

@@ -1,13 +1,13 @@
-//! What a message may quote: numbers as a person writes them, and text that others have written, made fit to be shown: short, and
-//! without anything that a terminal would obey.
+//! What a message may quote: numbers as a person writes them, and text that others have written, made fit to be shown:
+//! short, and without anything that a terminal would obey.
 
 use std::fmt::{Display, LowerExp};
 
 /// The most characters of a text that a message quotes.
 const MOST_QUOTED: usize = 60;
 
-/// At most `most` characters of a text. Characters that move the cursor, change colours or reverse the writing become their codes;
-/// ends of lines and tabs stay.
+/// At most `most` characters of a text. Characters that move the cursor, change colours or reverse the writing become
+/// their codes; ends of lines and tabs stay.
 ///
 /// ```
 /// assert_eq!(epgt_settings::clean("\u{1b}[31mred and more", 8), r"\u{1b}[31mred...");
@@ -44,8 +44,8 @@ pub fn clean_line(text: &str, most: usize) -> String {
     clean(&start.replace(['\n', '\r', '\t'], " "), most)
 }
 
-/// All of a text on one line, for a name in a table or on a page: without space around it, and without the characters that [`clean`]
-/// shows as codes.
+/// All of a text on one line, for a name in a table or on a page: without space around it, and without the characters
+/// that [`clean`] shows as codes.
 ///
 /// ```
 /// assert_eq!(epgt_settings::one_line(" two\r\nlines\x1b[31m "), "two  lines[31m");

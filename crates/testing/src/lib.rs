@@ -1,4 +1,5 @@
-//! Marks tests that need more than Rust: where it is missing they are reported as ignored, with the reason, instead of as passed.
+//! Marks tests that need more than Rust: where it is missing they are reported as ignored, with the reason, instead of
+//! as passed.
 //!
 //! ```text
 //! use epgt_testing::needs;
@@ -8,8 +9,8 @@
 //! fn python_adds() {}
 //! ```
 //!
-//! What is there is looked for when a test is compiled; it is compiled again when one of the variables changes that are asked. What is
-//! ignored can be run all the same: `cargo test -- --include-ignored`.
+//! What is there is looked for when a test is compiled; it is compiled again when one of the variables changes that are
+//! asked. What is ignored can be run all the same: `cargo test -- --include-ignored`.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -17,7 +18,13 @@ use std::process::{Command, Stdio};
 use proc_macro::TokenStream;
 
 /// The variables that decide; a change of one compiles the tests again.
-const VARIABLES: [&str; 4] = ["EPGT_PYTHON", "PYTHONPATH", "EPGT_MUJOCO", "EPGT_BROWSER"];
+const VARIABLES: [&str; 5] = [
+    "EPGT_PYTHON",
+    "PYTHONPATH",
+    "EPGT_MUJOCO",
+    "XDG_CACHE_HOME",
+    "EPGT_BROWSER",
+];
 
 /// Ignores a test where something is missing that it needs; stands above `#[test]`.
 ///

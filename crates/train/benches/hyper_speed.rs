@@ -1,9 +1,9 @@
 //! What each part of the hyper-agent costs: `cargo bench -p epgt-train --bench hyper_speed`.
 //!
 //! Shapes are those of policy and value networks on MountainCarContinuous (2 inputs, 32-32, 1 action) and HalfCheetah
-//! (17 inputs, 64-64, 6 actions), and of the network on 4x84x84 pixels with 6 actions, with the paper's settings. Each line is CPU
-//! time, the best mean of several rounds of at least 10 ms: what is slower than the best is caches and memory shared with the
-//! machine's other work.
+//! (17 inputs, 64-64, 6 actions), and of the network on 4x84x84 pixels with 6 actions, with the paper's settings. Each
+//! line is CPU time, the best mean of several rounds of at least 10 ms: what is slower than the best is caches and
+//! memory shared with the machine's other work.
 
 use std::hint::black_box;
 

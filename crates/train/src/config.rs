@@ -320,11 +320,14 @@ impl Config {
                 _ => {}
             }
         }
-        let mut hyper = self.reward.entries();
-        for entry in &mut hyper {
-            entry.choices = owned(self.registry.hyper_reward_names());
-        }
-        hyper.extend(self.hyper.entries());
+        let mut hyper = self.hyper.entries();
+        // What is rewarded stands before what is made of it.
+        let at = hyper.iter().position(|entry| entry.key == "transform").unwrap_or(0);
+        let reward = self.reward.entries().into_iter().map(|entry| Entry {
+            choices: owned(self.registry.hyper_reward_names()),
+            ..entry
+        });
+        hyper.splice(at..at, reward);
         vec![
             ("", run),
             ("policy", self.policy.entries()),

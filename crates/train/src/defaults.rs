@@ -63,8 +63,7 @@ fn of_task(family: &str) -> Pairs {
 /// What holds for every task.
 fn of_every_task(method: &str) -> Pairs {
     match method {
-        // All updates of a phase share one return: one hyper-action per phase, and each hyperparameter judged on its own
-        // (method.md section 8).
+        // All updates of a phase share one return: one hyper-action per phase, and each hyperparameter judged on its own.
         "ppo" => &[("hyper.hold", "phase"), ("hyper.action_values", "factored")],
         _ => &[],
     }

@@ -87,7 +87,8 @@ struct ImageLayers {
     image_hidden: Vec<usize>,
 }
 
-/// Why the bytes of a file are not a policy, or a policy cannot be made into bytes. The text goes on from a file's name and a colon.
+/// Why the bytes of a file are not a policy, or a policy cannot be made into bytes. The text goes on from a file's name
+/// and a colon.
 ///
 /// ```
 /// use epgt_train::policy_file::{PolicyProblem, digest};

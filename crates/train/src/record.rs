@@ -1,5 +1,5 @@
-//! A run's directory, read back: whoever looks at a run that was made before (a report, a comparison, an experiment, an explanation)
-//! reads it here, as far as it has come.
+//! A run's directory, read back: whoever looks at a run that was made before (a report, a comparison, an experiment, an
+//! explanation) reads it here, as far as it has come.
 //!
 //! Settings are read as plain TOML and columns by name, so that runs of other versions of the program can be shown too.
 
@@ -17,7 +17,7 @@ use crate::logs::{DECISIONS, METRICS};
 use crate::outcome::RunResult;
 use crate::run::{CHECKPOINT, CONFIG, RESULT};
 use crate::table::{CsvTable, read_csv};
-use crate::{Assignment, Config};
+use crate::{Assignment, Config, Registry, Scheduler};
 
 pub use decisions::read_decisions;
 pub use population::{MemberEvent, read_members};
@@ -183,9 +183,14 @@ impl Record {
         self.column(STEPS)
     }
 
+    /// Who scheduled; `None` where that is none of the program's own.
+    pub fn known_scheduler(&self) -> Option<Scheduler> {
+        Registry::builtin().scheduler(&self.scheduler).ok()
+    }
+
     /// The names of what was scheduled; none where values were kept.
     pub fn scheduled(&self) -> Vec<String> {
-        if self.scheduler == "fixed" {
+        if self.known_scheduler().is_some_and(|scheduler| scheduler.is_fixed()) {
             return Vec::new();
         }
         let columns = self.metrics.header.iter();
@@ -194,8 +199,8 @@ impl Record {
             .collect()
     }
 
-    /// The update and the value of every decision on a hyperparameter, from `decisions.csv`; empty where there is none. Only these columns
-    /// are looked at, since the table can be large.
+    /// The update and the value of every decision on a hyperparameter, from `decisions.csv`; empty where there is none.
+    /// Only these columns are looked at, since the table can be large.
     pub fn choices(&self, name: &str) -> Vec<(f64, f64)> {
         self.chosen(name).unwrap_or_default()
     }
@@ -237,7 +242,8 @@ pub fn read_failure(directory: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Environment steps that the metrics of a run tell of, while it may be being made: a row that is not whole yet does not count.
+/// Environment steps that the metrics of a run tell of, while it may be being made: a row that is not whole yet does
+/// not count.
 pub fn steps_logged(directory: &Path) -> f64 {
     let text = fs::read_to_string(directory.join(METRICS)).unwrap_or_default();
     let complete = text.rfind('\n').map_or("", |end| &text[..end]);
@@ -293,12 +299,13 @@ pub fn natural(name: &str) -> Vec<(u64, char)> {
     key
 }
 
-/// What the text of a `config.toml` says of a run's results, as `section.key` and value; with the task, the algorithm, the scheduler
-/// and the seed.
+/// What the text of a `config.toml` says of a run's results, as `section.key` and value; with the task, the algorithm,
+/// the scheduler and the seed.
 ///
-/// Left out is what results do not depend on: when a checkpoint is written, and which processor the networks are on (a matter of
-/// the machine, and of the last digits). How often metrics are written decides which policy is the best where training's own
-/// score does, and nothing else. What a file does not know came after it, with a default that changes nothing.
+/// Left out is what results do not depend on: when a checkpoint is written, and which processor the networks are on (a
+/// matter of the machine, and of the last digits). How often metrics are written decides which policy is the best where
+/// training's own score does, and nothing else. What a file does not know came after it, with a default that changes
+/// nothing.
 pub fn settings(config_text: &str) -> Result<BTreeMap<String, String>, NotToml> {
     let table: toml::Table = config_text.parse().map_err(|_| NotToml)?;
     let mut settings = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The two-phase loop: everything that learns, and how one iteration goes (method.md section 1).
+//! The two-phase loop: everything that learns, and how one iteration goes (paper, Algorithm 1).
 //!
 //! 1. Environment phase: the policy acts T steps in each of N environments.
 //! 2. What the rollout earned is the hyper-agent's credit for the updates before it.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-/// The version of the program, such as `0.1.0`.
+/// The version of the program, such as `0.2.0`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The commit that the program was built from: git's short hash, with `-modified` where the code that trains (this crate and those
@@ -19,7 +19,7 @@ pub fn features() -> &'static [&'static str] {
 /// All of it in one line.
 ///
 /// ```
-/// let text = epgt_train::version::description();   // 0.1.0 (7db1e0f, cuda)
+/// let text = epgt_train::version::description();   // 0.2.0 (7db1e0f, cuda)
 /// assert!(text.starts_with(epgt_train::version::VERSION));
 /// ```
 pub fn description() -> &'static str {

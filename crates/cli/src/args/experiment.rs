@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 
 /// Run several methods on several tasks and seeds, and compare them.
 ///
-/// An experiment is a TOML file: those of the list are part of the program and are named without their ending; a file in
-/// ./experiments, or any path, is taken as well. Every run has its own directory below --out and is made once, whatever stops
-/// it on the way and however many processes work on the experiment.
+/// An experiment is a TOML file: those of the list are part of the program and are named without their ending; a file
+/// in ./experiments, or any path, is taken as well. Every run has its own directory below --out and is made once,
+/// whatever stops it on the way and however many processes work on the experiment.
 #[derive(Args)]
 pub struct ExperimentArgs {
     #[command(subcommand)]

@@ -9,9 +9,9 @@ use super::measure::measure;
 
 /// Write one HTML page that shows what runs have come to, and its pictures and tables as files.
 ///
-/// The page needs no network and nothing else. Beside it, the folder `report` has the pictures as SVG and PNG and the tables as
-/// CSV and Markdown. Runs are found below the directories. Those whose configuration is the same but for the seed are one method,
-/// unless they are below different directories that are named here; a seed counts once.
+/// The page needs no network and nothing else. Beside it, the folder `report` has the pictures as SVG and PNG and the
+/// tables as CSV and Markdown. Runs are found below the directories. Those whose configuration is the same but for the
+/// seed are one method, unless they are below different directories that are named here; a seed counts once.
 #[derive(Args)]
 pub struct PageArgs {
     /// Run directories, or directories of runs such as an experiment's
@@ -27,8 +27,8 @@ pub struct PageArgs {
 
 /// Compare the scores of runs: one row per method, each against the first.
 ///
-/// Runs whose configuration is the same but for the seed are one method, unless they are below different directories that are
-/// named here; a seed counts once. Fewer than three runs have no interval.
+/// Runs whose configuration is the same but for the seed are one method, unless they are below different directories
+/// that are named here; a seed counts once. Fewer than three runs have no interval.
 #[derive(Args)]
 pub struct CompareArgs {
     /// Run directories, or directories of runs

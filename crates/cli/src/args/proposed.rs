@@ -1,5 +1,5 @@
-//! Texts of which a shell knows the usual ones: it proposes them, and any other is taken as well, so that whoever reads the text
-//! can say which name is nearest to a misspelt one.
+//! Texts of which a shell knows the usual ones: it proposes them, and any other is taken as well, so that whoever reads
+//! the text can say which name is nearest to a misspelt one.
 
 use std::ffi::OsStr;
 
@@ -34,6 +34,23 @@ pub fn algorithm() -> Proposed {
 
 pub fn scheduler() -> Proposed {
     Proposed(Registry::builtin().scheduler_names())
+}
+
+/// The methods' names.
+pub fn methods() -> String {
+    Registry::builtin().method_names().join(", ")
+}
+
+/// One sentence on who can schedule.
+pub fn schedulers() -> String {
+    let names = |populations: bool| {
+        let registry = Registry::builtin();
+        let all = registry.schedulers().iter();
+        let some = all.filter(|scheduler| scheduler.population().is_some() == populations);
+        some.map(|scheduler| scheduler.name()).collect::<Vec<_>>().join(", ")
+    };
+    let (single, populations) = (names(false), names(true));
+    format!("Who schedules the hyperparameters: {single}; or several runs side by side: {populations}")
 }
 
 pub fn preset() -> Proposed {

@@ -1,4 +1,5 @@
-//! What the physics engines alone cost on a trajectory that an environment has walked: the floor for any environment on them.
+//! What the physics engines alone cost on a trajectory that an environment has walked: the floor for any environment on
+//! them.
 
 use epgt_envs::box2d::{BipedalWalker, LunarLander, Simulation};
 use epgt_envs::mujoco::MujocoEnv;

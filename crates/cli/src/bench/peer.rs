@@ -1,4 +1,5 @@
-//! Stable-Baselines3 as a peer: its A2C or PPO with our settings, in a virtual environment that is made at the first use.
+//! Stable-Baselines3 as a peer: its A2C or PPO with our settings, in a virtual environment that is made at the first
+//! use.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -66,7 +67,8 @@ impl Peer {
         })
     }
 
-    /// Trains with the settings of a configuration for so many steps after a first rollout and update, which are not counted.
+    /// Trains with the settings of a configuration for so many steps after a first rollout and update, which are not
+    /// counted.
     pub fn measure(&self, config: &Config, steps: u64) -> Result<Cost, String> {
         let (run, policy) = (&config.run, &config.policy);
         let mut settings = json!({

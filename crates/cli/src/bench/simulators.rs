@@ -1,7 +1,8 @@
 //! `epgt bench --simulators`: stepping alone, from the bare engine to Python's Gymnasium, measured in one run.
 //!
-//! Engine and environment walk the same trajectory. All are measured in short passes, in turn, and the fastest of each counts:
-//! a busy machine only ever adds time. Resets are timed apart, because they come more often in some tasks than in others.
+//! Engine and environment walk the same trajectory. All are measured in short passes, in turn, and the fastest of each
+//! counts: a busy machine only ever adds time. Resets are timed apart, because they come more often in some tasks than
+//! in others.
 
 use std::process::Command;
 use std::time::Instant;

@@ -19,8 +19,9 @@ pub struct Split {
 }
 
 impl Split {
-    /// From wall-clock seconds of the parts and of the training loop, and the loop's CPU seconds. The parts were timed by the wall
-    /// clock, which also counts the machine's other work; as a share of the loop's wall clock they are scaled to its CPU time.
+    /// From wall-clock seconds of the parts and of the training loop, and the loop's CPU seconds. The parts were timed
+    /// by the wall clock, which also counts the machine's other work; as a share of the loop's wall clock they are
+    /// scaled to its CPU time.
     pub fn new(seconds: &HyperSeconds, wall_seconds: f64, cpu_seconds: f64) -> Option<Self> {
         if seconds.updates == 0 || wall_seconds <= 0.0 {
             return None;

@@ -1,5 +1,5 @@
-//! How far an experiment has come, on stderr: one table that is rewritten in place, a row per task and method, or one plain
-//! line per finished run where stderr is not a terminal.
+//! How far an experiment has come, on stderr: one table that is rewritten in place, a row per task and method, or one
+//! plain line per finished run where stderr is not a terminal.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -197,8 +197,8 @@ impl<'a> Progress<'a> {
         format!("{done} of {} runs done, {left}", self.runs.len())
     }
 
-    /// Seconds until these runs are done if all jobs worked on them, at the pace of their method on their task so far, or, where
-    /// none of these has been seen, at that of all runs.
+    /// Seconds until these runs are done if all jobs worked on them, at the pace of their method on their task so far,
+    /// or, where none of these has been seen, at that of all runs.
     fn seconds_left(&self, whose: impl Fn(&RunOf) -> bool) -> Option<f64> {
         let seen = |runs: &mut dyn Iterator<Item = &RunOf>| {
             let (mut seconds, mut steps) = (0.0, 0.0);

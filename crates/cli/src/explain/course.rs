@@ -1,5 +1,5 @@
-//! The course of hyperparameters that a rule inside of the update changes: they take any value, so it is told as a table over
-//! training instead of value by value.
+//! The course of hyperparameters that a rule inside of the update changes: they take any value, so it is told as a
+//! table over training instead of value by value.
 
 use std::fmt::Write;
 

@@ -193,8 +193,8 @@ fn whether_it_matters(log: &RunLog) -> String {
     text
 }
 
-/// What an F statistic over so many groups and decisions says. Where the choice does not matter, F lies within two deviations
-/// of its mean 19 times out of 20 (moments of the F distribution).
+/// What an F statistic over so many groups and decisions says. Where the choice does not matter, F lies within two
+/// deviations of its mean 19 times out of 20 (moments of the F distribution).
 fn f_sentence(f: Option<f64>, groups: usize, decisions: usize) -> String {
     let (between, within) = (groups as f64 - 1.0, decisions as f64 - groups as f64);
     let Some(f) = f.filter(|_| between >= 1.0 && within > 4.0) else {

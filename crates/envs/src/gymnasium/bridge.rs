@@ -70,8 +70,8 @@ pub(super) fn start(id: &str, options: &Options, n: usize) -> Result<(Worker, st
 }
 
 impl Bridge {
-    /// Starts a worker with `n` environments of the task with this id and these options, which must have the spaces that were
-    /// described, if they were.
+    /// Starts a worker with `n` environments of the task with this id and these options, which must have the spaces
+    /// that were described, if they were.
     pub fn new(
         id: &str,
         options: &Options,

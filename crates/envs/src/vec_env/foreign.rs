@@ -1,4 +1,5 @@
-//! What is different where somebody else steps the environments: that their state cannot be saved, and what their worker costs.
+//! What is different where somebody else steps the environments: that their state cannot be saved, and what their
+//! worker costs.
 
 use std::cell::Cell;
 
@@ -100,8 +101,8 @@ impl VecEnv {
     }
 }
 
-/// CPU seconds (user and system) of the workers that the calling thread has ended; those of a worker that still runs are in
-/// [`VecEnv::worker_cpu_seconds`].
+/// CPU seconds (user and system) of the workers that the calling thread has ended; those of a worker that still runs
+/// are in [`VecEnv::worker_cpu_seconds`].
 ///
 /// ```
 /// assert_eq!(epgt_envs::ended_worker_cpu_seconds(), 0.0);

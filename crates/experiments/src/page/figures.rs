@@ -1,8 +1,10 @@
 //! The pictures of one task: scores, learning curves, what was scheduled, and the hyper-agent's own state.
 
+use epgt_hyper::Choosing;
 use epgt_report::aggregate::{performance_profile, profile_intervals};
 use epgt_report::chart::{Drawing, Plot, Row, Series, rows};
 use epgt_report::curve::{Band, Curve, band};
+use epgt_train::Scheduler;
 
 use crate::comparison::Summary;
 use crate::groups::{Group, Task};
@@ -199,10 +201,9 @@ pub fn hyper_agent(task: &Task) -> Vec<Figure> {
 }
 
 fn is_fixed(group: &Group) -> bool {
-    group
-        .runs
-        .iter()
-        .all(|run| run.record.scheduler == "fixed" || run.record.scheduler == "random")
+    let learns_nothing = |scheduler: Scheduler| scheduler.is_fixed() || scheduler.about().choosing == Choosing::Random;
+    let mut runs = group.runs.iter();
+    runs.all(|run| run.record.known_scheduler().is_some_and(learns_nothing))
 }
 
 fn is_somewhere_above_zero(series: &Series) -> bool {

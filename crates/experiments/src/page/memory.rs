@@ -18,8 +18,8 @@ const MAPS: usize = 12;
 /// Fewer keys make no picture.
 const LEAST: usize = 10;
 
-/// The maps of the first run of each method with a memory, in the order of `tasks`, and a sentence for each checkpoint that
-/// could not be read.
+/// The maps of the first run of each method with a memory, in the order of `tasks`, and a sentence for each checkpoint
+/// that could not be read.
 pub fn maps(tasks: &[Task]) -> (Vec<Vec<Figure>>, Vec<String>) {
     let mut jobs: Vec<(usize, &Task, &Group, Remembered)> = Vec::new();
     let mut problems = Vec::new();
@@ -58,7 +58,7 @@ pub fn maps(tasks: &[Task]) -> (Vec<Vec<Figure>>, Vec<String>) {
 /// Whether there is a memory with keys worth a map: the clock's are a line by construction.
 fn has_keys(group: &Group) -> bool {
     let run = &group.runs[0].record;
-    run.scheduler == "epgt"
+    run.known_scheduler().is_some_and(|scheduler| scheduler.about().recalls)
         && run
             .settings
             .get("hyper.encoder")

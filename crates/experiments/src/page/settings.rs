@@ -7,8 +7,9 @@ use epgt_report::numbers::short;
 use epgt_report::statistics::mean;
 use epgt_report::text_table::TextTable;
 use epgt_settings::shortened;
+use epgt_train::population::PopulationKind;
 use epgt_train::usage::cpu_model;
-use epgt_train::{Marker, version};
+use epgt_train::{Marker, Scheduler, version};
 
 use crate::groups::Task;
 use crate::runs::Run;
@@ -49,14 +50,15 @@ fn size(grid: &Grid) -> usize {
     }
 }
 
-/// What a run schedules and the values of each, where a scheduler chooses among them; a rule such as `paper:7` does not say how many
-/// there are.
+/// What a run schedules and the values of each, where a scheduler chooses among them; a rule such as `paper:7` does not
+/// say how many there are.
 pub fn scheduled(run: &Run) -> Option<String> {
     // These take no value, any value, or those that a copy was multiplied to.
-    if matches!(
-        run.record.scheduler.as_str(),
-        "fixed" | "hoof" | "meta-gradient" | "pbt" | "pb2"
-    ) {
+    let chooses_none = |scheduler: Scheduler| {
+        let exchanges = scheduler.population().is_some_and(PopulationKind::exchanges);
+        scheduler.is_fixed() || scheduler.is_rule() || exchanges
+    };
+    if run.record.known_scheduler().is_some_and(chooses_none) {
         return None;
     }
     let tuned = run.record.settings.iter().filter_map(|(key, grid)| {
@@ -76,8 +78,8 @@ pub fn scheduled(run: &Run) -> Option<String> {
     (!told.is_empty()).then(|| shortened(&told.join("; "), 1000))
 }
 
-/// What the finished runs of every method took, on average; it depends on what else the machine was doing. Nothing where none has
-/// finished.
+/// What the finished runs of every method took, on average; it depends on what else the machine was doing. Nothing
+/// where none has finished.
 pub fn costs(tasks: &[Task]) -> Option<TextTable> {
     let mut any = false;
     let mut table = TextTable::new(&[
@@ -117,8 +119,8 @@ pub fn costs(tasks: &[Task]) -> Option<TextTable> {
     any.then_some(table)
 }
 
-/// The program and the machine that wrote the report, and those that made the runs. Nothing of it changes when the report is written
-/// again.
+/// The program and the machine that wrote the report, and those that made the runs. Nothing of it changes when the
+/// report is written again.
 pub fn colophon(tasks: &[Task]) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let core = if cores == 1 { "core" } else { "cores" };

@@ -136,8 +136,8 @@ impl Drawing {
     }
 }
 
-/// The pattern of line number `index`: lengths of strokes and gaps in pixels; empty is unbroken. Colours repeat every eight
-/// series and patterns every five, so that forty series are told apart.
+/// The pattern of line number `index`: lengths of strokes and gaps in pixels; empty is unbroken. Colours repeat every
+/// eight series and patterns every five, so that forty series are told apart.
 ///
 /// ```
 /// assert!(epgt_report::chart::dash(0).is_empty());
@@ -147,8 +147,8 @@ pub fn dash(index: usize) -> &'static [f64] {
     [&[][..], &[7.0, 3.0], &[2.0, 3.0], &[9.0, 3.0, 2.0, 3.0], &[4.0, 2.0]][index % 5]
 }
 
-/// The colour of a value between 0 and 1: dark violet over green-blue to yellow, lighter for more throughout, so that it survives
-/// colour blindness and a black-and-white print.
+/// The colour of a value between 0 and 1: dark violet over green-blue to yellow, lighter for more throughout, so that
+/// it survives colour blindness and a black-and-white print.
 ///
 /// ```
 /// use epgt_report::chart::ramp;
@@ -190,8 +190,8 @@ pub fn fitting(text: &str, size: f64, width: f64) -> String {
     cut + "…"
 }
 
-/// Names cut to a width such that no two that differ look the same: what a cut makes equal is cut in its middle instead, and where
-/// even that is equal it is numbered.
+/// Names cut to a width such that no two that differ look the same: what a cut makes equal is cut in its middle
+/// instead, and where even that is equal it is numbered.
 ///
 /// ```
 /// use epgt_report::chart::fitting_apart;

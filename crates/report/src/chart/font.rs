@@ -1,7 +1,8 @@
 //! A small typeface of strokes, so that PNG pictures need no font of the machine they are made on.
 //!
-//! A letter is a few strokes on a grid: x to the right, y downwards, capitals from 0 to the baseline at 6, small letters from 2,
-//! descenders to 8. A stroke is a list of points, each two digits `xy`; strokes are separated by a comma.
+//! A letter is a few strokes on a grid: x to the right, y downwards, capitals from 0 to the baseline at 6, small
+//! letters from 2, descenders to 8. A stroke is a list of points, each two digits `xy`; strokes are separated by a
+//! comma.
 
 /// Grid units between the baseline and the top of a capital.
 pub const CAPITAL: f64 = 6.0;

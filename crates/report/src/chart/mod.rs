@@ -1,7 +1,8 @@
 //! Pictures of numbers: own small charts, drawn once and written as SVG or PNG.
 //!
-//! A [`Plot`] says what is shown; [`Plot::draw`] turns it into a [`Drawing`], a list of lines, areas, dots and words; [`svg`] and
-//! [`png`] write that down. Colours are names ([`Paint`]) until then, so that the same picture has a light and a dark face.
+//! A [`Plot`] says what is shown; [`Plot::draw`] turns it into a [`Drawing`], a list of lines, areas, dots and words;
+//! [`svg`] and [`png`] write that down. Colours are names ([`Paint`]) until then, so that the same picture has a light
+//! and a dark face.
 //!
 //! ```
 //! use epgt_report::chart::{Plot, Series, svg};

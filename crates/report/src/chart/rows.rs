@@ -1,4 +1,5 @@
-//! A chart with one row per method: every run a dot, the mean and its interval on top. Who is best is seen before it is read.
+//! A chart with one row per method: every run a dot, the mean and its interval on top. Who is best is seen before it is
+//! read.
 
 use super::drawing::{Anchor, Drawing, Mark, Paint, fitting, fitting_apart, text_width};
 use super::scale::{Scale, between, number};

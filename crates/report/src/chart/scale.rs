@@ -13,8 +13,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// An axis that holds all finite values (and, if `log`, all positive ones), rounded outwards to a tick. Without any it runs
-    /// from 0 to 1.
+    /// An axis that holds all finite values (and, if `log`, all positive ones), rounded outwards to a tick. Without any
+    /// it runs from 0 to 1.
     ///
     /// ```
     /// use epgt_report::chart::Scale;

@@ -1,4 +1,5 @@
-//! A map of points coloured by a value, with the key to its colours; the axes of such a map mean nothing and are not drawn.
+//! A map of points coloured by a value, with the key to its colours; the axes of such a map mean nothing and are not
+//! drawn.
 
 use super::drawing::{Anchor, Drawing, Mark, Paint, fitting};
 use super::scale::number;

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::drawing::{Anchor, Drawing, Mark, Paint, dash, ramp};
 use crate::text::html;
 
-/// Colours of the series on light and on dark ground: Okabe and Ito's, which the colour-blind can tell apart, with the yellow and
-/// the sky blue darkened for white paper.
+/// Colours of the series on light and on dark ground: Okabe and Ito's, which the colour-blind can tell apart, with the
+/// yellow and the sky blue darkened for white paper.
 pub const SERIES: [(&str, &str); 8] = [
     ("#0072b2", "#56a8e0"),
     ("#d55e00", "#f08a3c"),

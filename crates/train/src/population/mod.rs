@@ -1,5 +1,5 @@
 //! Populations: several runs side by side in place of one that is scheduled. `pbt` and `pb2` let bad members copy good ones and go
-//! on with other values; `grid` and `random-search` only compare. The rivals of method.md section 6.
+//! on with other values; `grid` and `random-search` only compare.
 //!
 //! | file | what it holds |
 //! | --- | --- |

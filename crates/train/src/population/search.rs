@@ -10,7 +10,7 @@ use epgt_rng::Pcg64;
 /// let axis = Axis::new("clip_range", 0.2, &Grid::parse("0.1:0.2:0.3")?, false)?;
 /// let points = epgt_train::population::grid(&HyperSpace::new(vec![axis], 10)?);
 /// assert_eq!(points, [[0.1], [0.2], [0.3]]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), epgt_hyper::HyperError>(())
 /// ```
 pub fn grid(space: &HyperSpace) -> Vec<Vec<f64>> {
     (0..space.len()).map(|action| space.values(action).collect()).collect()
@@ -26,7 +26,7 @@ pub fn grid(space: &HyperSpace) -> Vec<Vec<f64>> {
 /// let axis = Axis::new("clip_range", 0.2, &Grid::parse("0.1:0.2:0.3")?, false)?;
 /// let points = epgt_train::population::random_search(&HyperSpace::new(vec![axis], 10)?, 2, 7);
 /// assert_ne!(points[0], points[1]);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), epgt_hyper::HyperError>(())
 /// ```
 pub fn random_search(space: &HyperSpace, count: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut actions: Vec<u32> = (0..space.len() as u32).collect();

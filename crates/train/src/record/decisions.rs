@@ -10,8 +10,8 @@ use crate::logs::DECISIONS;
 use crate::run::CONFIG;
 use crate::table::{CsvTable, read_csv};
 
-/// The decisions of a run's hyper-agent, from its `decisions.csv`, in order: those whose outcome is known. `space` is what is scheduled,
-/// and `options` how many Q values a row may have. Keys are not logged; norms that are not are NaN.
+/// The decisions of a run's hyper-agent, from its `decisions.csv`, in order: those whose outcome is known. `space` is
+/// what is scheduled, and `options` how many Q values a row may have. Keys are not logged; norms that are not are NaN.
 pub fn read_decisions(directory: &Path, space: &HyperSpace, options: usize) -> Result<Vec<Decision>, RecordError> {
     let path = directory.join(DECISIONS);
     let table = read_csv(&path)?;

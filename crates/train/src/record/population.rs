@@ -24,7 +24,8 @@ pub struct MemberEvent {
     pub values: Vec<f64>,
 }
 
-/// What happened to the members of a population, from its `population.csv`, in order; `names` are those of what it schedules.
+/// What happened to the members of a population, from its `population.csv`, in order; `names` are those of what it
+/// schedules.
 pub fn read_members(directory: &Path, names: &[&str]) -> Result<Vec<MemberEvent>, RecordError> {
     rows(&read_csv(directory.join(POPULATION))?, names)
 }
