@@ -6,7 +6,7 @@ use std::time::Instant;
 use epgt_cuda::{Gpu, NetShape};
 use epgt_nn::{Adam, Buffer, Optimiser, Remote};
 
-fn main() -> Result<(), String> {
+fn main() -> Result<(), Box<dyn std::error::Error>> {
     let batch: usize = std::env::args().nth(1).and_then(|n| n.parse().ok()).unwrap_or(2048);
     let shape = NetShape::paper(6);
     let mut state = 1u64;

@@ -5,11 +5,11 @@ use cudarc::cusolver::{DnHandle, sys as solver};
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, DevicePtrMut, PushKernelArg};
 use epgt_nn::{FactorPart, KfacPart};
 
-use crate::Device;
 use crate::device::{over, told};
 use crate::network::ImageNet;
 use crate::optim::{BLOCKS, sum_products};
 use crate::passes::{ROW_BLOCKS, sum_columns};
+use crate::{Device, GpuError};
 
 /// A running second moment and its last eigen-decomposition.
 struct Factor {
@@ -47,7 +47,7 @@ struct Solving {
 }
 
 impl Factor {
-    fn new(device: &Device, size: usize) -> Result<Self, String> {
+    fn new(device: &Device, size: usize) -> Result<Self, GpuError> {
         let zeros = |count: usize| device.stream.alloc_zeros(count).map_err(told);
         Ok(Self {
             size,
@@ -59,10 +59,10 @@ impl Factor {
 }
 
 impl Curvature {
-    pub fn new(device: &Device, net: &ImageNet) -> Result<Self, String> {
+    pub fn new(device: &Device, net: &ImageNet) -> Result<Self, GpuError> {
         // SAFETY: asking whether a library can be opened runs no more of it than its initialisers.
         if !unsafe { solver::is_culib_present() } {
-            return Err("ACKTR on a GPU needs libcusolver of CUDA 13; install it, or use --device cpu".to_string());
+            return Err(GpuError::NoSolver);
         }
         let layers = net
             .tensors
@@ -73,7 +73,7 @@ impl Curvature {
                     Factor::new(device, layer.outputs)?,
                 ])
             })
-            .collect::<Result<Vec<_>, String>>()?;
+            .collect::<Result<Vec<_>, GpuError>>()?;
         let sizes = || layers.iter().map(|[input, output]| input.size * output.size);
         let (all, most) = (net.weights.len(), sizes().max().unwrap_or(1));
         let largest = layers.iter().flatten().map(|factor| factor.size).max().unwrap_or(1);
@@ -98,7 +98,7 @@ impl Curvature {
         (inputs, deltas, rows): (&CudaSlice<f32>, &CudaSlice<f32>, usize),
         examples: usize,
         new: f32,
-    ) -> Result<(), String> {
+    ) -> Result<(), GpuError> {
         let [input, output] = &mut self.layers[layer];
         let (keep, n) = (1.0 - new, input.size);
         let scale = new / examples as f32;
@@ -122,7 +122,7 @@ impl Curvature {
     }
 
     /// Decomposes all moments; false where that cannot be done.
-    pub fn decompose(&mut self, device: &Device) -> Result<bool, String> {
+    pub fn decompose(&mut self, device: &Device) -> Result<bool, GpuError> {
         for factor in self.layers.iter_mut().flatten() {
             if !self.solving.decompose(device, factor)? {
                 return Ok(false);
@@ -132,7 +132,13 @@ impl Curvature {
     }
 
     /// Makes the natural gradient U of the network's gradient V; returns V.U.
-    pub fn precondition(&mut self, device: &Device, net: &ImageNet, damping: f32, of_rest: f32) -> Result<f32, String> {
+    pub fn precondition(
+        &mut self,
+        device: &Device,
+        net: &ImageNet,
+        damping: f32,
+        of_rest: f32,
+    ) -> Result<f32, GpuError> {
         let mut first = 0;
         for (i, ([input, output], tensors)) in self.layers.iter().zip(&net.tensors).enumerate() {
             let (m, n) = (output.size, input.size);
@@ -186,7 +192,7 @@ impl Curvature {
     }
 
     /// velocity = momentum velocity + share U, and the weights go against it.
-    pub fn advance(&mut self, device: &Device, net: &mut ImageNet, momentum: f32, share: f32) -> Result<(), String> {
+    pub fn advance(&mut self, device: &Device, net: &mut ImageNet, momentum: f32, share: f32) -> Result<(), GpuError> {
         let all = self.velocity.len();
         let direction = self.direction.as_view();
         blend(
@@ -259,7 +265,7 @@ fn blend(
     a: f32,
     b: f32,
     count: usize,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let long = count as i64;
     let mut call = device.stream.launch_builder(&device.kernels.blend);
     call.arg(out).arg(from).arg(&a).arg(&b).arg(&long);
@@ -269,7 +275,7 @@ fn blend(
 }
 
 impl Solving {
-    fn new(device: &Device, largest: usize) -> Result<Self, String> {
+    fn new(device: &Device, largest: usize) -> Result<Self, GpuError> {
         let handle = DnHandle::new(device.stream.clone()).map_err(told)?;
         let mut matrix = device.stream.alloc_zeros(largest * largest).map_err(told)?;
         let mut values = device.stream.alloc_zeros(largest).map_err(told)?;
@@ -304,7 +310,7 @@ impl Solving {
     }
 
     /// Decomposes a factor's moment; false where that cannot be done.
-    fn decompose(&mut self, device: &Device, factor: &mut Factor) -> Result<bool, String> {
+    fn decompose(&mut self, device: &Device, factor: &mut Factor) -> Result<bool, GpuError> {
         let size = factor.size;
         let (n, count) = (size as i32, (size * size) as i64);
         let mut call = device.stream.launch_builder(&device.kernels.widen);
@@ -352,7 +358,7 @@ fn narrow(
     out: &mut CudaSlice<f32>,
     positive: bool,
     count: usize,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let (flag, long) = (i32::from(positive), count as i64);
     let mut call = device.stream.launch_builder(&device.kernels.narrow);
     call.arg(from).arg(out).arg(&flag).arg(&long);

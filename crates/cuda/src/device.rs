@@ -6,6 +6,8 @@ use cudarc::cublas::{CudaBlas, Gemm, GemmConfig, sys as blas};
 use cudarc::driver::{CudaContext, CudaFunction, CudaStream, DevicePtr, DevicePtrMut, LaunchConfig};
 use cudarc::nvrtc::{self, CompileOptions};
 
+use crate::GpuError;
+
 /// Threads of a block, and the most blocks of a launch; loops stride over the rest.
 const THREADS: u32 = 256;
 const BLOCKS: u32 = 132 * 16;
@@ -45,7 +47,7 @@ pub(crate) struct Kernels {
 
 impl Device {
     /// The first GPU of the machine, or one sentence about what is missing.
-    pub fn find() -> Result<Self, String> {
+    pub fn find() -> Result<Self, GpuError> {
         // SAFETY: asking whether a library can be opened runs no more of it than its initialisers.
         let (driver, compiler, products) = unsafe {
             (
@@ -55,19 +57,17 @@ impl Device {
             )
         };
         if !driver {
-            return Err("there is no NVIDIA driver (libcuda) on this machine; use --device cpu".to_string());
+            return Err(GpuError::NoDriver);
         }
         for (present, library) in [(compiler, "nvrtc"), (products, "cublas")] {
             if !present {
-                return Err(format!(
-                    "there is an NVIDIA driver, but no lib{library} of CUDA 13; install the CUDA runtime, or use --device cpu"
-                ));
+                return Err(GpuError::NoLibrary(library));
             }
         }
-        Self::open().map_err(|error| format!("the GPU cannot be used: {error}; use --device cpu"))
+        Self::open().map_err(|error| GpuError::Unusable(Box::new(error)))
     }
 
-    fn open() -> Result<Self, String> {
+    fn open() -> Result<Self, GpuError> {
         let context = CudaContext::new(0).map_err(told)?;
         // SAFETY: all work of this context goes through the one stream below, in the order in which it was asked for. Keeping track
         // of what reads and writes which array cost up to 7% of a training step on 256 images.
@@ -118,7 +118,7 @@ impl Device {
     }
 
     /// Lets matrix products round their factors to TF32 (10 bits of mantissa), which is several times as fast; off at first.
-    pub fn allow_tf32(&self, allow: bool) -> Result<(), String> {
+    pub fn allow_tf32(&self, allow: bool) -> Result<(), GpuError> {
         let mode = match allow {
             true => blas::cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH,
             false => blas::cublasMath_t::CUBLAS_DEFAULT_MATH,
@@ -130,7 +130,7 @@ impl Device {
     }
 
     /// Waits until all that was asked for is done.
-    pub fn wait(&self) -> Result<(), String> {
+    pub fn wait(&self) -> Result<(), GpuError> {
         self.stream.synchronize().map_err(told)
     }
 
@@ -141,7 +141,7 @@ impl Device {
         a: &impl DevicePtr<f32>,
         weight: &impl DevicePtr<f32>,
         out: &mut impl DevicePtrMut<f32>,
-    ) -> Result<(), String> {
+    ) -> Result<(), GpuError> {
         let Product { rows, inputs, outputs } = sizes;
         // cuBLAS counts by columns: it sees every matrix transposed.
         let config = config(true, false, [outputs, rows, inputs], [inputs, inputs, outputs]);
@@ -157,7 +157,7 @@ impl Device {
         weight: &impl DevicePtr<f32>,
         add: bool,
         out: &mut impl DevicePtrMut<f32>,
-    ) -> Result<(), String> {
+    ) -> Result<(), GpuError> {
         let Product { rows, inputs, outputs } = sizes;
         let mut config = config(false, false, [inputs, rows, outputs], [inputs, outputs, inputs]);
         config.beta = f32::from(u8::from(add));
@@ -172,7 +172,7 @@ impl Device {
         delta: &impl DevicePtr<f32>,
         a: &impl DevicePtr<f32>,
         out: &mut impl DevicePtrMut<f32>,
-    ) -> Result<(), String> {
+    ) -> Result<(), GpuError> {
         let Product { rows, inputs, outputs } = sizes;
         let config = config(false, true, [inputs, outputs, rows], [inputs, outputs, inputs]);
         // SAFETY: the callers' buffers hold at least the matrices of `sizes`.
@@ -187,7 +187,7 @@ impl Device {
         (rows, count, width): (&impl DevicePtr<f32>, usize, usize),
         keep: f32,
         scale: f32,
-    ) -> Result<(), String> {
+    ) -> Result<(), GpuError> {
         let mut config = config(false, true, [width, width, count], [width, width, stride]);
         (config.alpha, config.beta) = (scale, keep);
         // SAFETY: the callers' buffers hold at least these matrices.
@@ -201,7 +201,7 @@ impl Device {
         a: &impl DevicePtr<f32>,
         [m, n]: [usize; 2],
         out: &mut impl DevicePtrMut<f32>,
-    ) -> Result<(), String> {
+    ) -> Result<(), GpuError> {
         let config = config(false, transposed, [n, m, m], [n, m, n]);
         // SAFETY: the callers' buffers hold at least these matrices.
         unsafe { self.blas.gemm(config, a, q, out) }.map_err(told)
@@ -214,7 +214,7 @@ impl Device {
         (q, transposed): (&impl DevicePtr<f32>, bool),
         [m, n]: [usize; 2],
         out: &mut impl DevicePtrMut<f32>,
-    ) -> Result<(), String> {
+    ) -> Result<(), GpuError> {
         let config = config(transposed, false, [n, m, n], [n, n, n]);
         // SAFETY: the callers' buffers hold at least these matrices.
         unsafe { self.blas.gemm(config, q, a, out) }.map_err(told)
@@ -259,6 +259,6 @@ pub(crate) fn over(count: usize) -> LaunchConfig {
 }
 
 /// A foreign library's error as words.
-pub(crate) fn told(error: impl std::fmt::Debug) -> String {
-    format!("{error:?}")
+pub(crate) fn told(error: impl std::fmt::Debug) -> GpuError {
+    GpuError::Library(format!("{error:?}"))
 }

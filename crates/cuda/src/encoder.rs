@@ -4,9 +4,9 @@
 use cudarc::driver::{CudaSlice, PushKernelArg};
 use epgt_nn::TanhLayer;
 
-use crate::Device;
 use crate::device::{over, told};
 use crate::passes::{Layer, affine};
+use crate::{Device, GpuError};
 
 /// Layers one after another, each with its outputs.
 pub(crate) struct Encoder {
@@ -21,7 +21,7 @@ struct Dense {
 }
 
 impl Encoder {
-    pub fn new(device: &Device, layers: &[TanhLayer<'_>]) -> Result<Self, String> {
+    pub fn new(device: &Device, layers: &[TanhLayer<'_>]) -> Result<Self, GpuError> {
         let up = |numbers: &[f32]| device.stream.clone_htod(numbers).map_err(told);
         let zeros = |count: usize| device.stream.alloc_zeros(count).map_err(told);
         let inputs = layers.first().map_or(0, |first| first.weight.len() / first.bias.len());
@@ -36,12 +36,12 @@ impl Encoder {
                         outputs: zeros(layer.bias.len())?,
                     })
                 })
-                .collect::<Result<_, String>>()?,
+                .collect::<Result<_, GpuError>>()?,
         })
     }
 
     /// The first outputs for these features.
-    pub fn encode(&mut self, device: &Device, features: &[f32], out: &mut [f32]) -> Result<(), String> {
+    pub fn encode(&mut self, device: &Device, features: &[f32], out: &mut [f32]) -> Result<(), GpuError> {
         device.stream.memcpy_htod(features, &mut self.features).map_err(told)?;
         let mut inputs = &self.features;
         for dense in &mut self.layers {

@@ -14,7 +14,7 @@ use crate::encoder::Encoder;
 use crate::network::ImageNet;
 use crate::optim::{self, Norm};
 use crate::projector::Projector;
-use crate::{Device, NetShape};
+use crate::{Device, GpuError, NetShape};
 
 /// The image network with its optimiser's state, on the first GPU of the machine.
 ///
@@ -30,7 +30,7 @@ use crate::{Device, NetShape};
 ///         gpu.read_outputs(0, &mut logits);
 ///         assert_eq!((logits, gpu.fault()), ([0.0; 12], None));
 ///     }
-///     Err(sentence) => assert!(sentence.contains("--device cpu"), "{sentence}"),
+///     Err(error) => assert!(error.to_string().contains("--device cpu"), "{error}"),
 /// }
 /// ```
 pub struct Gpu {
@@ -49,7 +49,7 @@ pub struct Gpu {
     norm: RefCell<Norm>,
     projector: RefCell<Option<Projector>>,
     encoder: RefCell<Option<Encoder>>,
-    fault: RefCell<Option<String>>,
+    fault: RefCell<Option<GpuError>>,
 }
 
 impl fmt::Debug for Gpu {
@@ -63,7 +63,7 @@ impl fmt::Debug for Gpu {
 impl Gpu {
     /// The network on the first GPU of the machine, its weights zeros, or one sentence about what is missing. With
     /// `tf32`, matrix products may round their factors to TF32 (10 bits of mantissa), which is faster.
-    pub fn open(shape: NetShape, tf32: bool) -> Result<Self, String> {
+    pub fn open(shape: NetShape, tf32: bool) -> Result<Self, GpuError> {
         shape.check()?;
         let device = Device::find()?;
         device.allow_tf32(tf32)?;
@@ -92,29 +92,28 @@ impl Gpu {
     }
 
     /// Does something unless something has failed before; remembers its failure.
-    fn attempt(&self, what: impl FnOnce() -> Result<(), String>) {
+    fn attempt(&self, what: impl FnOnce() -> Result<(), GpuError>) {
         if self.fault.borrow().is_none() {
             self.note(what());
         }
     }
 
     /// [`attempt`](Self::attempt) for what changes something.
-    fn attempt_mut(&mut self, what: impl FnOnce(&mut Self) -> Result<(), String>) {
+    fn attempt_mut(&mut self, what: impl FnOnce(&mut Self) -> Result<(), GpuError>) {
         if self.fault.borrow().is_none() {
             let done = what(self);
             self.note(done);
         }
     }
 
-    fn note(&self, done: Result<(), String>) {
+    fn note(&self, done: Result<(), GpuError>) {
         if let Err(error) = done {
-            let sentence = format!("the GPU failed: {error}; resume the run, there or with --device cpu");
-            *self.fault.borrow_mut() = Some(sentence);
+            *self.fault.borrow_mut() = Some(GpuError::Failed(Box::new(error)));
         }
     }
 
     /// Copies a buffer to the host.
-    fn download(&self, from: &CudaSlice<f32>, out: &mut [f32]) -> Result<(), String> {
+    fn download(&self, from: &CudaSlice<f32>, out: &mut [f32]) -> Result<(), GpuError> {
         assert_eq!(from.len(), out.len(), "one number for each of the buffer");
         self.device.stream.memcpy_dtoh(from, out).map_err(told)?;
         self.device.wait()
@@ -122,13 +121,13 @@ impl Gpu {
 }
 
 /// Copies numbers to a buffer.
-fn upload(device: &Device, values: &[f32], into: &mut CudaSlice<f32>) -> Result<(), String> {
+fn upload(device: &Device, values: &[f32], into: &mut CudaSlice<f32>) -> Result<(), GpuError> {
     assert_eq!(into.len(), values.len(), "one number for each of the buffer");
     device.stream.memcpy_htod(values, into).map_err(told)
 }
 
 /// Room for `bytes` bytes that keeps what was there.
-fn grow(device: &Device, room: &mut CudaSlice<u8>, bytes: usize) -> Result<(), String> {
+fn grow(device: &Device, room: &mut CudaSlice<u8>, bytes: usize) -> Result<(), GpuError> {
     if bytes > room.len() {
         let mut wider = device.stream.alloc_zeros(bytes.max(2 * room.len())).map_err(told)?;
         if !room.is_empty() {
@@ -146,7 +145,7 @@ impl Remote for Gpu {
     }
 
     fn fault(&self) -> Option<String> {
-        self.fault.borrow().clone()
+        self.fault.borrow().as_ref().map(GpuError::to_string)
     }
 
     fn forward(&mut self, images: &[u8], batch: usize) {
@@ -220,7 +219,7 @@ impl Remote for Gpu {
         if self.curvature.is_none() && self.fault.get_mut().is_none() {
             match Curvature::new(&self.device, &self.net) {
                 Ok(curvature) => self.curvature = Some(curvature),
-                Err(sentence) => *self.fault.get_mut() = Some(sentence),
+                Err(error) => *self.fault.get_mut() = Some(error),
             }
         }
         Some(self)
@@ -260,7 +259,7 @@ impl RemoteKfac for Gpu {
             let Self {
                 device, net, curvature, ..
             } = gpu;
-            let curvature = curvature.as_mut().ok_or("K-FAC was not started")?;
+            let curvature = curvature.as_mut().ok_or(GpuError::NoCurvature)?;
             let examples = net.batch;
             net.backward_shown(device, heads, rest, &mut |layer, inputs, deltas, rows| {
                 curvature.see(device, layer, (inputs, deltas, rows), examples, new)

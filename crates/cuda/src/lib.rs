@@ -10,13 +10,14 @@
 //! ```
 //! match epgt_cuda::Device::find() {
 //!     Ok(device) => println!("{}", device.name()),
-//!     Err(sentence) => println!("{sentence}"),
+//!     Err(error) => println!("{error}"),
 //! }
 //! ```
 
 mod curvature;
 mod device;
 mod encoder;
+mod error;
 mod gpu;
 mod network;
 mod optim;
@@ -25,5 +26,6 @@ mod projector;
 mod shape;
 
 pub use device::Device;
+pub use error::GpuError;
 pub use gpu::Gpu;
 pub use shape::{ConvShape, NetShape};

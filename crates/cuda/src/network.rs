@@ -7,11 +7,11 @@ use crate::passes::{
     ROW_BLOCKS, affine, gradient_of_patches, layer, look_at_bytes, look_at_numbers, rectify, sizes, weight_gradient,
 };
 use crate::shape::{Tensors, Window};
-use crate::{Device, NetShape};
+use crate::{Device, GpuError, NetShape};
 
 /// Is shown a layer by its number: the rows of its inputs and of the gradients of its outputs before rectifying, and how
 /// many.
-pub(crate) type Show<'a> = dyn FnMut(usize, &CudaSlice<f32>, &CudaSlice<f32>, usize) -> Result<(), String> + 'a;
+pub(crate) type Show<'a> = dyn FnMut(usize, &CudaSlice<f32>, &CudaSlice<f32>, usize) -> Result<(), GpuError> + 'a;
 
 /// The network: weights and gradients as one flat array each, and buffers for the largest batch seen.
 pub(crate) struct ImageNet {
@@ -43,7 +43,7 @@ struct Room {
 }
 
 impl Room {
-    fn new(device: &Device, shape: &NetShape, batch: usize) -> Result<Self, String> {
+    fn new(device: &Device, shape: &NetShape, batch: usize) -> Result<Self, GpuError> {
         let floats = |count: usize| device.stream.alloc_zeros::<f32>(count).map_err(told);
         let windows = shape.windows();
         let made: Vec<usize> = windows
@@ -74,14 +74,14 @@ impl Room {
 fn heads(
     shape: &NetShape,
     batch: usize,
-    floats: impl Fn(usize) -> Result<CudaSlice<f32>, String>,
-) -> Result<Vec<CudaSlice<f32>>, String> {
+    floats: impl Fn(usize) -> Result<CudaSlice<f32>, GpuError>,
+) -> Result<Vec<CudaSlice<f32>>, GpuError> {
     shape.heads.iter().map(|&outputs| floats(batch * outputs)).collect()
 }
 
 impl ImageNet {
     /// A network whose weights are zeros.
-    pub fn new(device: &Device, shape: NetShape) -> Result<Self, String> {
+    pub fn new(device: &Device, shape: NetShape) -> Result<Self, GpuError> {
         shape.check()?;
         let zeros = || device.stream.alloc_zeros(shape.parameters()).map_err(told);
         Ok(Self {
@@ -99,7 +99,7 @@ impl ImageNet {
     ///
     /// # Panics
     /// If a row is not the number of an image.
-    pub fn forward(&mut self, device: &Device, images: &CudaSlice<u8>, rows: &[u32]) -> Result<(), String> {
+    pub fn forward(&mut self, device: &Device, images: &CudaSlice<u8>, rows: &[u32]) -> Result<(), GpuError> {
         let count = images.len() / self.shape.image_size();
         assert!(rows.iter().all(|&row| (row as usize) < count), "every row is an image");
         let batch = rows.len();
@@ -138,7 +138,7 @@ impl ImageNet {
     ///
     /// # Panics
     /// If `out` has another size.
-    pub fn read(&self, device: &Device, head: usize, out: &mut [f32]) -> Result<(), String> {
+    pub fn read(&self, device: &Device, head: usize, out: &mut [f32]) -> Result<(), GpuError> {
         let count = self.batch * self.shape.heads[head];
         assert_eq!(out.len(), count, "a number for every output");
         let outputs = self.room.heads[head].slice(..count);
@@ -151,12 +151,12 @@ impl ImageNet {
     ///
     /// # Panics
     /// If a gradient does not fit the last forward pass.
-    pub fn backward(&mut self, device: &Device, output_gradients: &[&[f32]], rest: &[f32]) -> Result<(), String> {
+    pub fn backward(&mut self, device: &Device, output_gradients: &[&[f32]], rest: &[f32]) -> Result<(), GpuError> {
         self.backward_shown(device, output_gradients, rest, &mut |_, _, _, _| Ok(()))
     }
 
     /// Makes the patches of the last batch again, for another backward pass: a backward pass overwrites them.
-    pub fn restore_patches(&mut self, device: &Device) -> Result<(), String> {
+    pub fn restore_patches(&mut self, device: &Device) -> Result<(), GpuError> {
         let room = &mut self.room;
         for i in 1..self.windows.len() {
             look_at_numbers(
@@ -177,7 +177,7 @@ impl ImageNet {
         output_gradients: &[&[f32]],
         rest: &[f32],
         show: &mut Show<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), GpuError> {
         assert_eq!(rest.len(), self.shape.rest, "a gradient for every other weight");
         if !rest.is_empty() {
             let first = self.gradient.len() - rest.len();

@@ -3,9 +3,9 @@
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, LaunchConfig, PushKernelArg};
 use epgt_nn::{AdamStep, RmsPropStep};
 
-use crate::Device;
 use crate::device::{over, told};
 use crate::network::ImageNet;
+use crate::{Device, GpuError};
 
 /// Blocks that add up products.
 pub(crate) const BLOCKS: usize = 256;
@@ -17,7 +17,7 @@ pub(crate) struct Norm {
 }
 
 impl Norm {
-    pub fn new(device: &Device) -> Result<Self, String> {
+    pub fn new(device: &Device) -> Result<Self, GpuError> {
         Ok(Self {
             partial: device.stream.alloc_zeros(BLOCKS).map_err(told)?,
             norm: device.stream.alloc_zeros(1).map_err(told)?,
@@ -25,13 +25,13 @@ impl Norm {
     }
 
     /// The norm of these numbers.
-    pub fn of(&mut self, device: &Device, numbers: &CudaSlice<f32>) -> Result<f32, String> {
+    pub fn of(&mut self, device: &Device, numbers: &CudaSlice<f32>) -> Result<f32, GpuError> {
         self.measure(device, numbers)?;
         self.read(device)
     }
 
     /// Scales the numbers to a norm of at most `most`; returns the norm before.
-    pub fn clip(&mut self, device: &Device, numbers: &mut CudaSlice<f32>, most: f32) -> Result<f32, String> {
+    pub fn clip(&mut self, device: &Device, numbers: &mut CudaSlice<f32>, most: f32) -> Result<f32, GpuError> {
         self.measure(device, numbers)?;
         let (count, long) = (numbers.len(), numbers.len() as i64);
         let mut call = device.stream.launch_builder(&device.kernels.clip);
@@ -41,7 +41,7 @@ impl Norm {
         self.read(device)
     }
 
-    fn measure(&mut self, device: &Device, numbers: &CudaSlice<f32>) -> Result<(), String> {
+    fn measure(&mut self, device: &Device, numbers: &CudaSlice<f32>) -> Result<(), GpuError> {
         let blocks = BLOCKS as i32;
         let all = numbers.as_view();
         sum_products(device, &all, &all, numbers.len(), &mut self.partial.as_view_mut())?;
@@ -57,7 +57,7 @@ impl Norm {
         Ok(())
     }
 
-    fn read(&self, device: &Device) -> Result<f32, String> {
+    fn read(&self, device: &Device) -> Result<f32, GpuError> {
         let mut norm = [0.0];
         device.stream.memcpy_dtoh(&self.norm, &mut norm).map_err(told)?;
         device.wait()?;
@@ -72,7 +72,7 @@ pub(crate) fn sum_products(
     b: &CudaView<'_, f32>,
     count: usize,
     partial: &mut CudaViewMut<'_, f32>,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let long = count as i64;
     let launch = LaunchConfig {
         grid_dim: (BLOCKS as u32, 1, 1),
@@ -91,7 +91,7 @@ pub(crate) fn adam(
     net: &mut ImageNet,
     [mean, square]: &mut [CudaSlice<f32>; 2],
     step: AdamStep,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let (count, long) = (net.weights.len(), net.weights.len() as i64);
     let mut call = device.stream.launch_builder(&device.kernels.adam);
     call.arg(&mut net.weights).arg(&net.gradient).arg(mean).arg(square);
@@ -112,7 +112,7 @@ pub(crate) fn rms_prop(
     net: &mut ImageNet,
     square: &mut CudaSlice<f32>,
     step: RmsPropStep,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let (count, long) = (net.weights.len(), net.weights.len() as i64);
     let mut call = device.stream.launch_builder(&device.kernels.rms_prop);
     call.arg(&mut net.weights).arg(&net.gradient).arg(square);

@@ -2,9 +2,9 @@
 
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, LaunchConfig, PushKernelArg};
 
-use crate::Device;
 use crate::device::{Product, over, told};
 use crate::shape::{Tensors, Window};
+use crate::{Device, GpuError};
 
 /// Blocks of rows whose columns are summed side by side.
 pub(crate) const ROW_BLOCKS: usize = 256;
@@ -42,7 +42,7 @@ pub(crate) fn affine(
     rectify: bool,
     a: &CudaSlice<f32>,
     out: &mut CudaSlice<f32>,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let sizes = Product {
         rows,
         inputs: layer.inputs,
@@ -65,7 +65,7 @@ pub(crate) fn look_at_bytes(
     window: Window,
     batch: usize,
     patches: &mut CudaSlice<f32>,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let numbers = batch * window.positions() * window.patch();
     let by_four = [window.kernel, window.stride, window.width]
         .iter()
@@ -89,7 +89,7 @@ pub(crate) fn look_at_numbers(
     window: Window,
     batch: usize,
     patches: &mut CudaSlice<f32>,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let fours = (batch * window.positions() * window.patch() / 4) as i64;
     let mut call = device.stream.launch_builder(&device.kernels.patches_of_numbers);
     call.arg(outputs).arg(patches).arg(&window).arg(&fours);
@@ -106,7 +106,7 @@ pub(crate) fn gradient_of_patches(
     window: Window,
     batch: usize,
     gradient: &mut CudaSlice<f32>,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let fours = batch as i64 * i64::from(window.height * window.width * window.depth) / 4;
     let mut call = device.stream.launch_builder(&device.kernels.gradient_of_patches);
     call.arg(patches).arg(outputs).arg(gradient).arg(&window).arg(&fours);
@@ -121,7 +121,7 @@ pub(crate) fn rectify(
     outputs: &CudaSlice<f32>,
     count: usize,
     gradient: &mut CudaSlice<f32>,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let long = count as i64;
     let mut call = device.stream.launch_builder(&device.kernels.rectifier_slope);
     call.arg(outputs).arg(gradient).arg(&long);
@@ -139,7 +139,7 @@ pub(crate) fn weight_gradient(
     partial: &mut CudaSlice<f32>,
     gradient: &mut CudaSlice<f32>,
     tensors: &Tensors,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let mut of_weight = gradient.slice_mut(tensors.weight.clone());
     device.delta_times_rows(sizes, delta, inputs, &mut of_weight)?;
     let blocks = sizes.rows.div_ceil(64).clamp(1, ROW_BLOCKS);
@@ -163,7 +163,7 @@ pub(crate) fn sum_columns(
     width: usize,
     blocks: usize,
     out: &mut CudaViewMut<'_, f32>,
-) -> Result<(), String> {
+) -> Result<(), GpuError> {
     let (columns, long) = (width as i32, rows as i64);
     let launch = LaunchConfig {
         grid_dim: (blocks as u32, width.div_ceil(32) as u32, 1),

@@ -3,8 +3,8 @@
 use cudarc::driver::{CudaSlice, LaunchConfig, PushKernelArg};
 use epgt_nn::Projections;
 
-use crate::Device;
 use crate::device::told;
+use crate::{Device, GpuError};
 
 /// Threads of a block of the kernel.
 const THREADS: u32 = 128;
@@ -24,7 +24,7 @@ pub(crate) struct Projector {
 }
 
 impl Projector {
-    pub fn new(device: &Device, projections: Projections<'_>) -> Result<Self, String> {
+    pub fn new(device: &Device, projections: Projections<'_>) -> Result<Self, GpuError> {
         let Projections {
             tensors,
             sources,
@@ -64,7 +64,7 @@ impl Projector {
         weights: &CudaSlice<f32>,
         gradient: &CudaSlice<f32>,
         out: &mut [f32],
-    ) -> Result<(), String> {
+    ) -> Result<(), GpuError> {
         let size = self.count * self.dim;
         assert!(self.features.len() <= out.len(), "room for every feature");
         let sources = [weights, gradient].into_iter().chain(&self.older);
@@ -91,7 +91,7 @@ impl Projector {
     }
 
     /// The last gradient becomes the one before.
-    pub fn age(&mut self, device: &Device, gradient: &CudaSlice<f32>) -> Result<(), String> {
+    pub fn age(&mut self, device: &Device, gradient: &CudaSlice<f32>) -> Result<(), GpuError> {
         self.older.rotate_right(1);
         match self.older.first_mut() {
             Some(first) => device.stream.memcpy_dtod(gradient, first).map_err(told),

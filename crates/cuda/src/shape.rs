@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::GpuError;
+
 /// One convolution with a rectifier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConvShape {
@@ -91,25 +93,26 @@ impl NetShape {
     /// ```
     /// let mut shape = epgt_cuda::NetShape::paper(6);
     /// shape.convs[0].outputs = 30;
-    /// assert!(shape.check().unwrap_err().contains("multiple of four"));
+    /// assert!(shape.check().unwrap_err().to_string().contains("multiple of four"));
     /// ```
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), GpuError> {
         if self.convs.is_empty() || self.heads.is_empty() || self.dense == 0 || self.image.contains(&0) {
-            return Err("an image network needs pixels, a convolution, a dense layer and a head".to_string());
+            return Err(GpuError::Incomplete);
         }
         let (mut height, mut width) = (self.image[1], self.image[2]);
-        for (i, conv) in self.convs.iter().enumerate() {
+        for (convolution, conv) in self.convs.iter().enumerate() {
             if conv.outputs == 0 || conv.outputs % 4 != 0 {
-                return Err(format!(
-                    "convolution {i} makes {} channels; on a GPU that must be a multiple of four",
-                    conv.outputs
-                ));
+                let outputs = conv.outputs;
+                return Err(GpuError::Channels { convolution, outputs });
             }
             if conv.stride == 0 || conv.kernel == 0 || conv.kernel > height.min(width) {
-                return Err(format!(
-                    "the window of convolution {i} ({} pixels, every {}) does not fit {height} x {width} pixels",
-                    conv.kernel, conv.stride
-                ));
+                return Err(GpuError::Window {
+                    convolution,
+                    kernel: conv.kernel,
+                    stride: conv.stride,
+                    height,
+                    width,
+                });
             }
             height = (height - conv.kernel) / conv.stride + 1;
             width = (width - conv.kernel) / conv.stride + 1;

@@ -188,7 +188,12 @@ fn features_are_rows_times_matrices_of_weights_and_gradients() {
 fn a_network_that_the_kernels_cannot_work_on_is_refused() {
     let mut shape = NetShape::paper(6);
     shape.convs[1].outputs = 3;
-    assert!(Gpu::open(shape, false).unwrap_err().contains("multiple of four"));
+    assert!(
+        Gpu::open(shape, false)
+            .unwrap_err()
+            .to_string()
+            .contains("multiple of four")
+    );
 }
 
 #[needs(gpu)]

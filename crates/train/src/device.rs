@@ -19,7 +19,10 @@ pub enum DeviceError {
     NotBuilt,
     /// It lacks something for the method.
     Method(PgError),
-    /// It cannot be used, or has failed; what it says.
+    /// The GPU cannot be used.
+    #[cfg(feature = "cuda")]
+    Gpu(epgt_cuda::GpuError),
+    /// It failed while the method was sent to it; what it says.
     Fault(String),
 }
 
@@ -31,6 +34,8 @@ impl fmt::Display for DeviceError {
                 f.write_str("this program was built without CUDA; build it with --features cuda, or use --device cpu")
             }
             Self::Method(error) => write!(f, "{error}"),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(error) => write!(f, "{error}"),
             Self::Fault(sentence) => f.write_str(sentence),
         }
     }
@@ -40,6 +45,8 @@ impl std::error::Error for DeviceError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Method(error) => Some(error),
+            #[cfg(feature = "cuda")]
+            Self::Gpu(error) => Some(error),
             _ => None,
         }
     }
@@ -111,7 +118,7 @@ mod gpu {
             heads: vec![policy.distribution.outputs(), 1],
             rest: policy.log_std().len(),
         };
-        let gpu = Gpu::open(shape, config.run.tf32).map_err(DeviceError::Fault)?;
+        let gpu = Gpu::open(shape, config.run.tf32).map_err(DeviceError::Gpu)?;
         Ok(Box::new(gpu))
     }
 }
