@@ -16,6 +16,7 @@ const LONGEST_SENTENCE: usize = 400;
 
 /// Why an experiment's file, or what is asked of it, cannot be used.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum PlanError {
     /// The steps of all runs are to be multiplied by something that is no factor.
     Scale(f64),
@@ -257,6 +258,7 @@ impl PlanError {
 
 /// Why runs cannot be made, compared or reported on.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum ExperimentError {
     /// A directory holds a run that is not the experiment's.
     OtherSettings {

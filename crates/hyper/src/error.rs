@@ -13,6 +13,7 @@ use epgt_settings::number;
 /// assert_eq!(error.to_string(), "cannot schedule learning_rate: B = 1 leaves nothing to choose; use 3 or more");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum HyperError {
     /// A setting has a value that it cannot have.
     Setting {
@@ -87,7 +88,14 @@ impl fmt::Display for HyperError {
     }
 }
 
-impl std::error::Error for HyperError {}
+impl std::error::Error for HyperError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Grid(reason) | Self::Axis { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+}
 
 impl From<GridError> for HyperError {
     fn from(error: GridError) -> Self {
@@ -97,6 +105,7 @@ impl From<GridError> for HyperError {
 
 /// Why a grid of values cannot be read or laid out.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum GridError {
     /// A part of its text is not a number.
     NotANumber {

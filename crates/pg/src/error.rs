@@ -12,6 +12,7 @@ use std::fmt;
 /// assert_eq!(error.to_string(), "gamma = 1.1 cannot be used: a number from 0 to 1 is wanted");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum PgError {
     /// A setting has a value that it cannot have.
     Value {

@@ -26,6 +26,7 @@ const CHECKSUM_BYTES: usize = 32;
 /// assert_eq!(error.to_string(), "cannot read no/such/checkpoint.bin: no such file or directory");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ArtifactError {
     /// The system refused to write.
     Unwritable {

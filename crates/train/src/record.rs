@@ -72,6 +72,7 @@ pub struct Record {
 
 /// Why a run's directory cannot be read.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum RecordError {
     /// The run has not even begun, and its failure says why.
     Failed {
@@ -109,7 +110,14 @@ impl fmt::Display for RecordError {
     }
 }
 
-impl std::error::Error for RecordError {}
+impl std::error::Error for RecordError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Table(error) => Some(error),
+            _ => None,
+        }
+    }
+}
 
 /// A text that should be a configuration and is not even TOML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
