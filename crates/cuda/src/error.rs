@@ -90,7 +90,7 @@ impl fmt::Display for GpuError {
 impl Error for GpuError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Unusable(error) | Self::Failed(error) => Some(error),
+            Self::Unusable(error) | Self::Failed(error) => Some(&**error),
             _ => None,
         }
     }

@@ -227,13 +227,13 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Config(error) => Some(error),
+            Self::Config(error) => Some(&**error),
             Self::Settings(problem)
             | Self::File { problem, .. }
             | Self::Task { problem, .. }
             | Self::Method { problem, .. }
             | Self::Run { problem, .. }
-            | Self::Scaled { problem, .. } => Some(problem),
+            | Self::Scaled { problem, .. } => Some(&**problem),
             _ => None,
         }
     }

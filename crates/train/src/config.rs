@@ -524,4 +524,28 @@ mod tests {
                 .contains("line 1")
         );
     }
+
+    #[test]
+    fn an_error_says_by_its_type_what_is_wrong() {
+        let refused = |pairs: &[(&str, &str)]| with(pairs).unwrap_err();
+        assert!(matches!(refused(&[("task", "CartPole")]), ConfigError::Task(_)));
+        let unknown = ConfigError::UnknownSetting {
+            key: "n_env".to_string(),
+            nearest: Some("n_envs".to_string()),
+        };
+        assert_eq!(refused(&[("n_env", "3")]), unknown);
+        let error = SettingError::value("hold", "0", "\"phase\" or a number of updates from 1 up is wanted");
+        let section = "hyper";
+        assert_eq!(refused(&[("hyper.hold", "0")]), ConfigError::Setting { section, error });
+        assert!(matches!(refused(&[("hyper.write_rate", "2")]), ConfigError::Hyper(_)));
+        assert!(matches!(
+            refused(&[("a2c.gamma", "2")]),
+            ConfigError::Method { section: "a2c", .. }
+        ));
+        // A value that is scheduled has the error of the same value that is set.
+        let scheduled = refused(&[("tune.n_steps", "5:1000"), ("steps", "1000")]);
+        let set = refused(&[("a2c.n_steps", "1000"), ("steps", "1000")]);
+        let cause = std::error::Error::source(&scheduled).and_then(|cause| cause.downcast_ref());
+        assert_eq!(cause, Some(&set));
+    }
 }

@@ -289,16 +289,16 @@ impl std::error::Error for RunError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Config(error) => Some(error),
-            Self::ConfigFile { error, .. } => Some(error),
+            Self::ConfigFile { error, .. } => Some(&**error),
             Self::Setup(error) => Some(error),
             Self::Directory(error) => Some(error),
-            Self::Misfit { problem, .. } => Some(problem),
+            Self::Misfit { problem, .. } => Some(&**problem),
             Self::Policy(error) => Some(error),
             Self::PolicyEncoding(problem) => Some(problem),
             Self::Artifact(error) => Some(error),
             Self::Environment(error) | Self::BestPolicy(error) => Some(error),
             Self::Training { cause, .. } => Some(cause),
-            Self::Member { cause, .. } => Some(cause),
+            Self::Member { cause, .. } => Some(&**cause),
             _ => None,
         }
     }

@@ -242,12 +242,12 @@ impl std::error::Error for PolicyError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Artifact(error) => Some(error),
-            Self::NotAPolicy { problem, .. } => Some(problem),
+            Self::NotAPolicy { problem, .. } => Some(&**problem),
             Self::Task { error, .. } => Some(error),
             Self::Best {
                 problem: BestProblem::Content(problem),
                 ..
-            } => Some(problem),
+            } => Some(&**problem),
             Self::Best { .. } | Self::OtherVersion(_) => None,
         }
     }

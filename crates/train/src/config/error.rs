@@ -227,9 +227,9 @@ impl Error for ConfigError {
             Self::Setting { error, .. } => Some(error),
             Self::Task(error) => Some(error),
             Self::Method { error, .. } | Self::Tuned(error) => Some(error),
-            Self::Grid { error, .. } => Some(error),
+            Self::Grid { error, .. } => Some(&**error),
             Self::Hyper(error) | Self::HyperSpace(error) => Some(error),
-            Self::Scheduled { error, .. } => Some(error),
+            Self::Scheduled { error, .. } => Some(&**error),
             _ => None,
         }
     }
