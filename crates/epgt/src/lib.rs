@@ -102,6 +102,6 @@ pub use epgt_settings as settings;
 pub use epgt_train as train;
 
 pub use epgt_train::{
-    Assignment, Config, EvalPlan, Evaluation, Policy, Progress, Record, Run, RunEnd, RunResult, Trainer, Training,
-    evaluate,
+    Assignment, Config, ConfigError, EvalPlan, Evaluation, Policy, Progress, Record, Run, RunEnd, RunError, RunResult,
+    SetupError, TrainError, Trainer, Training, evaluate,
 };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use epgt_report::chart::png::PngError;
-use epgt_settings::{shortened, unknown};
+use epgt_settings::{UnknownName, shortened, unknown};
 use epgt_train::ConfigError;
 use epgt_train::artifact::ArtifactError;
 use epgt_train::record::RecordError;
@@ -21,14 +21,7 @@ pub enum PlanError {
     /// The steps of all runs are to be multiplied by something that is no factor.
     Scale(f64),
     /// A name that is none of those that are known.
-    Unknown {
-        /// What it should be the name of.
-        what: &'static str,
-        /// The name.
-        name: String,
-        /// Those that are known.
-        known: Vec<String>,
-    },
+    Unknown(UnknownName),
     /// The file cannot be read.
     Unreadable {
         /// The file.
@@ -166,10 +159,7 @@ impl fmt::Display for PlanError {
                 f,
                 "--scale {scale} cannot be used: it multiplies the steps, so use a number above 0, such as 0.1"
             ),
-            Self::Unknown { what, name, known } => {
-                let known: Vec<&str> = known.iter().map(String::as_str).collect();
-                f.write_str(&unknown(what, name, &known))
-            }
+            Self::Unknown(error) => error.fmt(f),
             Self::Unreadable { path, problem } => write!(f, "cannot read {}: {problem}", path.display()),
             Self::File { path, problem } => write!(f, "{}: {problem}", path.display()),
             Self::Toml { line, message } => write!(f, "line {line} is not valid TOML: {message}"),
@@ -227,6 +217,7 @@ impl fmt::Display for PlanError {
 impl std::error::Error for PlanError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
+            Self::Unknown(error) => Some(error),
             Self::Config(error) => Some(&**error),
             Self::Settings(problem)
             | Self::File { problem, .. }
@@ -245,14 +236,9 @@ impl From<ConfigError> for PlanError {
     }
 }
 
-impl PlanError {
-    /// A name that is none of those that are known.
-    pub(crate) fn unknown(what: &'static str, name: &str, known: &[&str]) -> Self {
-        Self::Unknown {
-            what,
-            name: name.to_string(),
-            known: known.iter().map(|known| known.to_string()).collect(),
-        }
+impl From<UnknownName> for PlanError {
+    fn from(error: UnknownName) -> Self {
+        Self::Unknown(error)
     }
 }
 

@@ -1,5 +1,7 @@
 //! `--only`: which of an experiment's runs are meant.
 
+use epgt_settings::UnknownName;
+
 use crate::cell::Cell;
 use crate::error::PlanError;
 use crate::plan::Plan;
@@ -54,7 +56,7 @@ impl Filter {
 
 fn index(what: &'static str, name: &str, known: &[&str]) -> Result<usize, PlanError> {
     let position = known.iter().position(|candidate| *candidate == name);
-    position.ok_or_else(|| PlanError::unknown(what, name, known))
+    position.ok_or_else(|| UnknownName::new(what, name, known).into())
 }
 
 /// `3`, or `0-4` for five of them.

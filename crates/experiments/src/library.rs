@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use epgt_settings::UnknownName;
+
 use crate::error::PlanError;
 use crate::plan::Plan;
 
@@ -60,8 +62,9 @@ pub fn read(given: &Path, scale: f64) -> Result<Plan, PlanError> {
     match INCLUDED.iter().find(|(included, _)| *included == name) {
         Some((_, text)) => Plan::parse(name.to_string(), text.to_string(), scale),
         None => {
-            let (what, name, known) = ("experiment", name.to_string(), names());
-            Err(PlanError::Unknown { what, name, known })
+            let known = names();
+            let known: Vec<&str> = known.iter().map(String::as_str).collect();
+            Err(UnknownName::new("experiment", name, &known).into())
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Several runs at a time.
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -28,16 +29,33 @@ pub fn in_turn(threads: usize, jobs: usize, stop: &AtomicBool, work: impl Fn(usi
     });
 }
 
-/// What some work comes to; a panic in it, which is a fault of the program, is a sentence instead, so that the work
-/// beside it goes on.
-pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+/// A panic, which is a fault of the program; what it said.
+///
+/// ```
+/// use epgt_experiments::parallel::Panicked;
+/// let fault = Panicked("index out of bounds".to_string());
+/// assert_eq!(fault.to_string(), "it ended by a fault of the program (index out of bounds); please report it");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Panicked(pub String);
+
+impl fmt::Display for Panicked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "it ended by a fault of the program ({}); please report it", self.0)
+    }
+}
+
+impl std::error::Error for Panicked {}
+
+/// What some work comes to; a panic in it is an error instead, so that the work beside it goes on.
+pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Panicked> {
     // Whatever the work has changed is dropped with it.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let said = panic.downcast_ref::<String>().map(String::as_str);
         let said = said
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("without a word");
-        format!("it ended by a fault of the program ({said}); please report it")
+        Panicked(said.to_string())
     })
 }
 

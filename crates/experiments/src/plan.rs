@@ -29,7 +29,7 @@
 
 use std::path::{Path, PathBuf};
 
-use epgt_settings::choice;
+use epgt_settings::{UnknownName, choice};
 use epgt_train::{Assignment, BestBy, Config};
 use toml::Table;
 
@@ -146,7 +146,7 @@ impl Plan {
                 "task",
                 "method",
             ];
-            return Err(PlanError::unknown("key", key, &known));
+            return Err(UnknownName::new("key", key, &known).into());
         }
         if seeds == 0 {
             return Err(PlanError::NoSeeds);
@@ -162,7 +162,7 @@ impl Plan {
             .filter_map(|(method, _)| method.group.as_deref())
             .collect();
         if let Some(reference) = reference.as_deref().filter(|reference| !groups.contains(reference)) {
-            return Err(PlanError::unknown("group", reference, &groups));
+            return Err(UnknownName::new("group", reference, &groups).into());
         }
 
         let (mut configs, mut refused) = (Vec::new(), Vec::new());

@@ -143,7 +143,7 @@ fn score(plan: &Plan, cell: &Cell, result: &RunResult) -> Option<f64> {
 /// How a cell ends by some work; a failure, or a panic of the work, is kept in its directory, and the experiment goes
 /// on.
 fn ended(cell: &Cell, work: impl FnOnce() -> End) -> End {
-    let end = parallel::caught(work).unwrap_or_else(End::Failed);
+    let end = parallel::caught(work).unwrap_or_else(|panicked| End::Failed(panicked.to_string()));
     if let End::Failed(sentence) = &end {
         cell.note_failure(sentence);
     }
