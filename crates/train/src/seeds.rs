@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::directory::{DirectoryError, discard, refuse_foreign, unusable};
 use crate::lock::lock;
 use crate::marker::{Holds, Marker};
 use crate::outcome::RunError;
-use crate::{Assignment, Config, ResumeWith, Training};
+use crate::{Assignment, Config, Registry, ResumeWith, Training};
 
 /// One of several runs that belong together.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +27,7 @@ impl SeedRun {
             None => {
                 let mut said = Config::read_toml(&self.config.to_toml())?;
                 said.extend(with.steps.map(|steps| Assignment::new("steps", steps)));
-                let mut config = Config::build(&said)?;
+                let mut config = Config::build_in(&self.config.registry, &said)?;
                 config.run.device = with.device.unwrap_or(config.run.device);
                 Training::create(config, &self.directory, false)
             }
@@ -71,13 +72,18 @@ pub fn begin_seeds(config: &Config, count: u64, directory: &Path, force: bool) -
     runs(directory, config, &marker)
 }
 
-/// The runs of a directory that holds several seeds; `None` for any other.
+/// The runs of a directory that holds several seeds; `None` for any other. Their configuration names the program's own.
 pub fn seed_runs(directory: &Path) -> Result<Option<Vec<SeedRun>>, RunError> {
+    seed_runs_in(directory, &Registry::builtin())
+}
+
+/// [`seed_runs`] whose configuration can name more.
+pub fn seed_runs_in(directory: &Path, registry: &Arc<Registry>) -> Result<Option<Vec<SeedRun>>, RunError> {
     let marker = match Marker::read(directory)? {
         Some(marker) if marker.holds == Holds::Seeds => marker,
         _ => return Ok(None),
     };
-    let config = Config::read_toml(&marker.config).and_then(|said| Config::build(&said));
+    let config = Config::read_toml(&marker.config).and_then(|said| Config::build_in(registry, &said));
     let config = config.map_err(|error| RunError::ConfigFile {
         path: directory.to_path_buf(),
         error: Box::new(error),
@@ -91,7 +97,7 @@ fn runs(directory: &Path, config: &Config, marker: &Marker) -> Result<Vec<SeedRu
         let own: Vec<Assignment> = said.iter().cloned().chain([Assignment::new("seed", seed)]).collect();
         Ok(SeedRun {
             directory: seed_directory(directory, seed),
-            config: Config::build(&own)?,
+            config: Config::build_in(&config.registry, &own)?,
         })
     };
     marker.seeds.iter().map(run).collect()

@@ -375,12 +375,12 @@ impl Trainer {
 
     /// Takes over another's networks, optimiser, normalisation and counters, and so its score. Environments, generators and the
     /// values in force stay its own.
-    pub fn adopt(&mut self, other: &Self) {
+    pub fn adopt(&mut self, other: &Self) -> Result<(), SetupError> {
         self.policy.params.clone_from(&other.policy.params);
-        let adopted = self.method.adopt(other.method.save());
-        debug_assert!(adopted.is_ok(), "members of a population have the same method");
+        self.method.adopt(other.method.save())?;
         self.normalizer.adopt(&other.normalizer);
         self.counters.clone_from(&other.counters);
+        Ok(())
     }
 
     /// Gives the hyper-agent's values to the method.

@@ -102,7 +102,7 @@ fn a_member_that_copies_another_trains_with_its_own_values_from_the_next_update_
             parent.iterate().unwrap();
             child.iterate().unwrap();
         }
-        child.adopt(&parent);
+        child.adopt(&parent).unwrap();
         assert_eq!(child.policy.params.values(), parent.policy.params.values(), "{algo}");
         assert_eq!(child.counters, parent.counters, "{algo}");
         assert_eq!(

@@ -208,9 +208,10 @@ impl Member {
     }
 
     /// Takes over another's state; the values in force have to be given afterwards.
-    pub fn adopt(&mut self, other: &Self) {
-        self.run.trainer.adopt(&other.run.trainer);
+    pub fn adopt(&mut self, other: &Self) -> Result<(), RunError> {
+        self.run.trainer.adopt(&other.run.trainer)?;
         self.diverged = None;
+        Ok(())
     }
 
     /// Trains until the target, or for one phase where it should stop. A member that diverges stays at its last good

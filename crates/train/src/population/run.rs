@@ -327,7 +327,7 @@ impl PopulationRun {
             if let Some(parent) = made.copied_from
                 && let Ok([member, parent]) = self.members.get_disjoint_mut([i, parent])
             {
-                member.adopt(parent);
+                member.adopt(parent)?;
                 member.run.trainer.keep(&made.after);
             }
         }

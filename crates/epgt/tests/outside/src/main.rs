@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use epgt::envs::{TaskSpec, check};
 use epgt::pg::HyperReward;
 use epgt::train::{Registry, ResumeWith, policy_file};
-use epgt::{Assignment, Config, Run, RunEnd, Trainer};
+use epgt::{Assignment, Config, Run, RunEnd, Trainer, Training};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -90,7 +90,8 @@ fn main() -> Outcome {
     );
     println!("hyper-reward: {} decisions were scored by it", outcomes.len());
 
-    resumed(&registry, Path::new(&place))
+    resumed(&registry, Path::new(&place))?;
+    population(&registry, Path::new(&place))
 }
 
 /// A run with all of them that is stopped and resumed ends as one that was not.
@@ -118,6 +119,27 @@ fn resumed(registry: &Arc<Registry>, place: &Path) -> Outcome {
     let policy = policy_file::read_in(&directory.join("last.safetensors"), registry)?;
     assert_eq!(policy.task.id, "Corridor-v0");
     println!("resumed: {again}");
+    Ok(())
+}
+
+/// The members of a population copy one another's optimiser, also that of a method of somebody's own.
+fn population(registry: &Arc<Registry>, place: &Path) -> Outcome {
+    let said = [
+        ("task", "Corridor-v0"),
+        ("algo", "reinforce"),
+        ("scheduler", "pbt"),
+        ("population.ready", "2000"),
+        ("steps", "8000"),
+        ("tune.learning_rate", "[1e-4, 3e-3, 1e-2]"),
+    ];
+    let mut training = Training::create(config(registry, &said)?, &place.join("population"), false)?;
+    let RunEnd::Finished(result) = training.train(&AtomicBool::new(false), &mut ())? else {
+        return Err("nobody stopped it".into());
+    };
+    let members = result.population.ok_or("a population has members")?.members;
+    let events = std::fs::read_to_string(place.join("population/population.csv"))?;
+    assert!(members == 4 && events.contains("copied"), "{events}");
+    println!("population: {members} members");
     Ok(())
 }
 
