@@ -39,6 +39,7 @@ fn a_crate_outside_adds_an_environment_a_method_a_scheduler_and_a_hyper_reward_a
         "scheduler: ",
         "hyper-reward: ",
         "resumed: ",
+        "population: ",
     ] {
         assert!(told.contains(part), "{told}");
     }
