@@ -1,4 +1,5 @@
-//! Tells the crate which commit it is built from, in the variable `EPGT_BUILD_COMMIT`, if it is built in the project's own git checkout.
+//! Tells the crate which commit it is built from, in the variable `EPGT_BUILD_COMMIT`, if it is built in the project's
+//! own git checkout.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,7 +29,8 @@ fn commit() -> Option<String> {
         if path.exists() {
             watch(&path);
         } else if name == branch {
-            // It is packed, and a file of its own will appear with the next commit. A path that is not there would be built anew each time.
+            // It is packed, and a file of its own will appear with the next commit. A path that is not there would be
+            // built anew each time.
             path.ancestors().find(|folder| folder.exists()).map(watch);
         }
     }

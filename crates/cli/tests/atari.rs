@@ -1,4 +1,5 @@
-//! Atari's games from the outside: they are found, trained, resumed, evaluated and compared; what is missing is told in a sentence.
+//! Atari's games from the outside: they are found, trained, resumed, evaluated and compared; what is missing is told in
+//! a sentence.
 //!
 //! The variable EPGT_PYTHON names a Python interpreter that has ale-py; without it the tests that play are ignored.
 

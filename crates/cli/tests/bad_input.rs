@@ -1,5 +1,5 @@
-//! Whatever a user gets wrong, or a disk or another program spoils, is answered by one sentence that says what to do; nothing
-//! that was there before is touched.
+//! Whatever a user gets wrong, or a disk or another program spoils, is answered by one sentence that says what to do;
+//! nothing that was there before is touched.
 
 mod common;
 

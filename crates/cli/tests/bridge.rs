@@ -1,4 +1,5 @@
-//! `epgt train gym:...` from the outside: it trains, is resumed and evaluated; failures are told and leave nothing behind.
+//! `epgt train gym:...` from the outside: it trains, is resumed and evaluated; failures are told and leave nothing
+//! behind.
 //!
 //! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium; without it the tests are ignored.
 

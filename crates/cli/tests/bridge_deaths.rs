@@ -1,5 +1,5 @@
-//! Failures of all kinds at random moments of `epgt train gym:...`: each ends in one clear sentence, with a checkpoint that is whole,
-//! and leaves no process and no shared memory behind.
+//! Failures of all kinds at random moments of `epgt train gym:...`: each ends in one clear sentence, with a checkpoint
+//! that is whole, and leaves no process and no shared memory behind.
 //!
 //! EPGT_PYTHON names a Python interpreter that has Gymnasium; without it the test is ignored. EPGT_DEATHS says how many
 //! failures there are.
@@ -199,7 +199,8 @@ impl Case {
     }
 }
 
-/// The first worker that has made so many environments; the one that describes the task makes 1, and the one that trains all.
+/// The first worker that has made so many environments; the one that describes the task makes 1, and the one that
+/// trains all.
 fn wait_for_copy(place: &Place, copy: u64) -> String {
     let begun = Instant::now();
     loop {
@@ -213,7 +214,8 @@ fn wait_for_copy(place: &Place, copy: u64) -> String {
     }
 }
 
-/// No process that was started in the place, by whomever; the worker inherits the directory, and so does what it starts.
+/// No process that was started in the place, by whomever; the worker inherits the directory, and so does what it
+/// starts.
 fn none_lives(place: &Place) {
     let (directory, begun) = (place.path("").canonicalize().unwrap(), Instant::now());
     let lives = || {

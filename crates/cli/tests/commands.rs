@@ -29,8 +29,8 @@ const RESULT_KEYS: [&str; 18] = [
     "directory",
 ];
 
-/// The digest of a policy file as another program counts it: the SHA-256 of the file without the entry that carries it. `None` where
-/// there is no Python.
+/// The digest of a policy file as another program counts it: the SHA-256 of the file without the entry that carries it.
+/// `None` where there is no Python.
 fn digest_by_python(path: &std::path::Path) -> Option<String> {
     const COUNT: &str = r#"
 import hashlib, json, struct, sys

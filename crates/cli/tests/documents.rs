@@ -1,10 +1,10 @@
-//! README.md and docs/ are true: their commands are run as they stand there, in order, in one directory for each document, and
-//! print what is shown; what they name in running text exists; their links lead somewhere.
+//! README.md and docs/ are true: their commands are run as they stand there, in order, in one directory for each
+//! document, and print what is shown; what they name in running text exists; their links lead somewhere.
 //!
-//! Commands of `sh` blocks are run with less to do ([`Line::shortened`]). A `text` block whose first line is `$ COMMAND` is a sample:
-//! the command is run in full, and what it prints is compared. With the variable EPGT_WRITE_SAMPLES set to 1, samples that differ are
-//! written anew. Bits of a training run depend on the width of the processor's vectors, so samples are those of AVX-512 and are
-//! compared where there is such a processor.
+//! Commands of `sh` blocks are run with less to do ([`Line::shortened`]). A `text` block whose first line is `$
+//! COMMAND` is a sample: the command is run in full, and what it prints is compared. With the variable
+//! EPGT_WRITE_SAMPLES set to 1, samples that differ are written anew. Bits of a training run depend on the width of the
+//! processor's vectors, so samples are those of AVX-512 and are compared where there is such a processor.
 //!
 //! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium and TensorBoard; without it, no command is
 //! run.
@@ -122,7 +122,8 @@ impl Reader {
         ended.stdout
     }
 
-    /// Runs all commands and compares all samples; returns the samples that differ, as the block's first line and its new content.
+    /// Runs all commands and compares all samples; returns the samples that differ, as the block's first line and its
+    /// new content.
     fn read(&self) -> Vec<(usize, usize, Vec<String>)> {
         let samples: Vec<Line> = self.page.blocks.iter().filter_map(sample).collect();
         let mut differ = Vec::new();

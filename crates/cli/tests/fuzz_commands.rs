@@ -1,4 +1,5 @@
-//! Random command lines, good and bad, of the words that the program knows: whatever is typed is done or refused in a sentence.
+//! Random command lines, good and bad, of the words that the program knows: whatever is typed is done or refused in a
+//! sentence.
 
 mod fuzz_common;
 

@@ -1,5 +1,5 @@
-//! Random configurations over all methods and schedulers, from TOML files, `--set` and `--tune`: what is accepted is trained for
-//! a few rollouts, and what is not is refused in a sentence.
+//! Random configurations over all methods and schedulers, from TOML files, `--set` and `--tune`: what is accepted is
+//! trained for a few rollouts, and what is not is refused in a sentence.
 
 mod fuzz_common;
 
@@ -37,8 +37,8 @@ fn settings(algo: &str) -> Vec<(String, Entry)> {
     sections.filter(|(key, _)| !apart.contains(&key.as_str())).collect()
 }
 
-/// A value of the setting's kind: near its default, or, in a wild case, at the ends of what a number can be or something else
-/// altogether.
+/// A value of the setting's kind: near its default, or, in a wild case, at the ends of what a number can be or
+/// something else altogether.
 fn value(case: &mut Case, entry: &Entry, wild: bool) -> String {
     if wild && case.chance(0.15) {
         return case.pick(ODD).to_string();

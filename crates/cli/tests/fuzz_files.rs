@@ -1,5 +1,5 @@
-//! Policy files and run directories with flipped, cut and spliced bytes, edited headers and missing parts: each is played, resumed,
-//! explained, reported or compared, or refused in a sentence.
+//! Policy files and run directories with flipped, cut and spliced bytes, edited headers and missing parts: each is
+//! played, resumed, explained, reported or compared, or refused in a sentence.
 
 mod fuzz_common;
 

@@ -1,4 +1,5 @@
-//! Random foreign environments, good and bad, driven through the real program: each ends as it must, in one sentence, and leaves nothing.
+//! Random foreign environments, good and bad, driven through the real program: each ends as it must, in one sentence,
+//! and leaves nothing.
 //!
 //! A case is decided by one number: the kind of environment, what it is like (`fuzz_foreign.py`), and the command.
 //! EPGT_CASES says how many there are (1000), EPGT_FIRST_CASE the number of the first (0). EPGT_PYTHON names a Python

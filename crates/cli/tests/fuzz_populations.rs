@@ -1,5 +1,5 @@
-//! Random populations: `pbt`, `pb2`, `grid` and `random-search` with random settings, members that diverge, interrupts at any moment,
-//! and resumes. Each ends, and one that was stopped ends with the same policy as one that was not.
+//! Random populations: `pbt`, `pb2`, `grid` and `random-search` with random settings, members that diverge, interrupts
+//! at any moment, and resumes. Each ends, and one that was stopped ends with the same policy as one that was not.
 
 mod fuzz_common;
 

@@ -1,5 +1,5 @@
-//! Kills at random moments, over all methods and schedulers: a run that is resumed ends as one that was never killed, or starts over
-//! cleanly, and nothing of the user's is ever touched. `EPGT_KILLS` says how many kills there are.
+//! Kills at random moments, over all methods and schedulers: a run that is resumed ends as one that was never killed,
+//! or starts over cleanly, and nothing of the user's is ever touched. `EPGT_KILLS` says how many kills there are.
 
 mod common;
 

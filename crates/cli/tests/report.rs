@@ -8,7 +8,8 @@ use std::process::Command;
 use common::Place;
 use epgt_testing::needs;
 
-/// Two methods with two seeds each in an experiment's layout, one run that has not finished and one directory that is broken.
+/// Two methods with two seeds each in an experiment's layout, one run that has not finished and one directory that is
+/// broken.
 fn experiment() -> Place {
     let place = Place::new();
     for (method, arguments) in [
@@ -559,8 +560,8 @@ fn what_holds_no_run_is_refused_in_a_sentence() {
         .is_refused_with(&["there is no finished run with a score", "below empty"]);
 }
 
-/// Tells, once the page has been laid out, how many pictures there are, how many of them are empty, how wide the window and the
-/// page are, and what was fetched.
+/// Tells, once the page has been laid out, how many pictures there are, how many of them are empty, how wide the window
+/// and the page are, and what was fetched.
 const CHECK: &str = r#"<script>addEventListener("load", () => {
     const pictures = [...document.querySelectorAll("figure svg")];
     const empty = pictures.filter(svg => {

@@ -1,4 +1,5 @@
-//! `epgt explain` of the schedulers that live inside of the update: their values are no grid's, so they are told over training.
+//! `epgt explain` of the schedulers that live inside of the update: their values are no grid's, so they are told over
+//! training.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! K-FAC's matrices on the GPU, as `epgt_nn::Kfac` has them: the second moments of every layer's inputs and of the gradients of its
-//! outputs, their eigen-decompositions (cuSOLVER, in double precision), and the natural gradient.
+//! K-FAC's matrices on the GPU, as `epgt_nn::Kfac` has them: the second moments of every layer's inputs and of the
+//! gradients of its outputs, their eigen-decompositions (cuSOLVER, in double precision), and the natural gradient.
 
 use cudarc::cusolver::{DnHandle, sys as solver};
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, DevicePtrMut, PushKernelArg};
@@ -90,7 +90,8 @@ impl Curvature {
         })
     }
 
-    /// moments = (1 - new) moments + new times those of `rows` rows of a layer's inputs and gradients, of a batch of `examples`.
+    /// moments = (1 - new) moments + new times those of `rows` rows of a layer's inputs and gradients, of a batch of
+    /// `examples`.
     pub fn see(
         &mut self,
         device: &Device,
@@ -323,8 +324,8 @@ impl Solving {
             let (values, _values) = self.values.device_ptr_mut(&device.stream);
             let (work, _work) = self.work.device_ptr_mut(&device.stream);
             let (info, _info) = self.info.device_ptr_mut(&device.stream);
-            // SAFETY: all arrays are on the GPU; the matrix is `[n, n]`, there are `n` values, and the work space is that of the
-            // largest matrix.
+            // SAFETY: all arrays are on the GPU; the matrix is `[n, n]`, there are `n` values, and the work space is
+            // that of the largest matrix.
             unsafe {
                 solver::cusolverDnDsyevd(
                     self.handle.cu(),

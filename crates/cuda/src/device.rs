@@ -69,8 +69,8 @@ impl Device {
 
     fn open() -> Result<Self, GpuError> {
         let context = CudaContext::new(0).map_err(told)?;
-        // SAFETY: all work of this context goes through the one stream below, in the order in which it was asked for. Keeping track
-        // of what reads and writes which array cost up to 7% of a training step on 256 images.
+        // SAFETY: all work of this context goes through the one stream below, in the order in which it was asked for.
+        // Keeping track of what reads and writes which array cost up to 7% of a training step on 256 images.
         unsafe { context.disable_event_tracking() };
         let name = context.name().map_err(told)?;
         let (major, minor) = context.compute_capability().map_err(told)?;
@@ -117,7 +117,8 @@ impl Device {
         &self.name
     }
 
-    /// Lets matrix products round their factors to TF32 (10 bits of mantissa), which is several times as fast; off at first.
+    /// Lets matrix products round their factors to TF32 (10 bits of mantissa), which is several times as fast; off at
+    /// first.
     pub fn allow_tf32(&self, allow: bool) -> Result<(), GpuError> {
         let mode = match allow {
             true => blas::cublasMath_t::CUBLAS_TF32_TENSOR_OP_MATH,
@@ -179,8 +180,8 @@ impl Device {
         unsafe { self.blas.gemm(config, a, delta, out) }.map_err(told)
     }
 
-    /// moment `[width, width]`, stored with `stride` numbers from row to row, = keep moment + scale rows^T rows, where `rows` are
-    /// `[count, width]`.
+    /// moment `[width, width]`, stored with `stride` numbers from row to row, = keep moment + scale rows^T rows, where
+    /// `rows` are `[count, width]`.
     pub(crate) fn follow(
         &self,
         (moment, stride): (&mut impl DevicePtrMut<f32>, usize),

@@ -1,5 +1,5 @@
-//! The network that makes a memory key of the hyper-state's features. With a big policy it is the largest of all, and only a few
-//! numbers come out of it.
+//! The network that makes a memory key of the hyper-state's features. With a big policy it is the largest of all, and
+//! only a few numbers come out of it.
 
 use cudarc::driver::{CudaSlice, PushKernelArg};
 use epgt_nn::TanhLayer;

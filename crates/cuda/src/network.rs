@@ -9,8 +9,8 @@ use crate::passes::{
 use crate::shape::{Tensors, Window};
 use crate::{Device, GpuError, NetShape};
 
-/// Is shown a layer by its number: the rows of its inputs and of the gradients of its outputs before rectifying, and how
-/// many.
+/// Is shown a layer by its number: the rows of its inputs and of the gradients of its outputs before rectifying, and
+/// how many.
 pub(crate) type Show<'a> = dyn FnMut(usize, &CudaSlice<f32>, &CudaSlice<f32>, usize) -> Result<(), GpuError> + 'a;
 
 /// The network: weights and gradients as one flat array each, and buffers for the largest batch seen.
@@ -146,8 +146,8 @@ impl ImageNet {
         device.wait()
     }
 
-    /// Overwrites the gradient of all weights, given the gradients of every head's outputs for the last batch, and that of the
-    /// weights which no layer has.
+    /// Overwrites the gradient of all weights, given the gradients of every head's outputs for the last batch, and that
+    /// of the weights which no layer has.
     ///
     /// # Panics
     /// If a gradient does not fit the last forward pass.

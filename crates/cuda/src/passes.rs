@@ -76,8 +76,8 @@ pub(crate) fn look_at_bytes(
     };
     let mut call = device.stream.launch_builder(kernel);
     call.arg(images).arg(rows).arg(patches).arg(&window).arg(&count);
-    // SAFETY: every row is an image (checked), the window fits it, and `patches` holds them all. Where pixels are read by four,
-    // every row of every window begins at a multiple of four.
+    // SAFETY: every row is an image (checked), the window fits it, and `patches` holds them all. Where pixels are read
+    // by four, every row of every window begins at a multiple of four.
     unsafe { call.launch(over(count as usize)) }.map_err(told)?;
     Ok(())
 }

@@ -83,7 +83,8 @@ impl Projector {
                 .arg(&matrices)
                 .arg(&mut features)
                 .arg(&dim);
-            // SAFETY: rows lie within the source, matrices within this source's, and there are `dim` features for every row.
+            // SAFETY: rows lie within the source, matrices within this source's, and there are `dim` features for every
+            // row.
             unsafe { call.launch(launch) }.map_err(told)?;
         }
         device.stream.memcpy_dtoh(&self.features, out).map_err(told)?;

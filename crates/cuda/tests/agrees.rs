@@ -1,4 +1,5 @@
-//! The GPU's passes beside the same sums written out in double precision. Without a GPU there is only the sentence to check.
+//! The GPU's passes beside the same sums written out in double precision. Without a GPU there is only the sentence to
+//! check.
 
 mod plain;
 

@@ -46,10 +46,12 @@ pub trait Env: Send {
     /// Acts once and writes the next observation. The episode must have begun and not ended.
     fn step(&mut self, action: &[f32], observation: &mut [f32]) -> Result<Step, EnvError>;
 
-    /// Writes the present observation as bytes, where observations are images ([`Space::Image`]); other tasks need no such function.
+    /// Writes the present observation as bytes, where observations are images ([`Space::Image`]); other tasks need no
+    /// such function.
     ///
-    /// [`reset`](Env::reset) and [`step`](Env::step) of such a task write its pixels as numbers from 0 to 255, or nothing where
-    /// they are given an empty row: then this function is asked instead, and no pixel ever becomes a number.
+    /// [`reset`](Env::reset) and [`step`](Env::step) of such a task write its pixels as numbers from 0 to 255, or
+    /// nothing where they are given an empty row: then this function is asked instead, and no pixel ever becomes a
+    /// number.
     fn image(&self, _pixels: &mut [u8]) {}
 
     /// What the environment looks like now; `None` where it has no picture.

@@ -1,7 +1,7 @@
 //! The environments that one thread steps: the inner loop of the environment phase.
 //!
-//! A group owns its environments and the accounts of their running episodes. It allocates nothing while stepping and makes one
-//! virtual call per environment. Episodes that end begin anew in the same step.
+//! A group owns its environments and the accounts of their running episodes. It allocates nothing while stepping and
+//! makes one virtual call per environment. Episodes that end begin anew in the same step.
 
 use serde::{Deserialize, Serialize};
 

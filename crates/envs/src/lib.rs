@@ -4,7 +4,8 @@
 //! stepped; a [`VecEnv`] steps many copies into contiguous rows and begins new episodes by itself; a [`Normalizer`]
 //! keeps running statistics of what they return. [`check`] is the test that every environment passes.
 //!
-//! An observation is a row of `f32`, or an image of bytes ([`Rows`]). An action is a row of `f32`: a discrete one is its index as a number.
+//! An observation is a row of `f32`, or an image of bytes ([`Rows`]). An action is a row of `f32`: a discrete one is
+//! its index as a number.
 //!
 //! ```
 //! let mut env = epgt_envs::make("CartPole-v1")?;

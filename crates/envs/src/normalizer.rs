@@ -98,8 +98,8 @@ impl Normalizer {
         }
     }
 
-    /// Replaces every reward by its sign, -1, 0 or 1, instead of scaling it: usual where scores differ by orders of magnitude from
-    /// game to game (Mnih et al., 2015).
+    /// Replaces every reward by its sign, -1, 0 or 1, instead of scaling it: usual where scores differ by orders of
+    /// magnitude from game to game (Mnih et al., 2015).
     ///
     /// ```
     /// let mut normalizer = epgt_envs::Normalizer::new(0, 3, false, false, 0.99).with_sign_rewards();
@@ -222,8 +222,8 @@ impl Normalizer {
         self.returns.clone_from(&other.returns);
     }
 
-    /// Starts from the statistics that were saved with a policy, as if they had been made of `count` rows: what is seen from now on
-    /// moves them the more, the smaller it is.
+    /// Starts from the statistics that were saved with a policy, as if they had been made of `count` rows: what is seen
+    /// from now on moves them the more, the smaller it is.
     ///
     /// ```
     /// use epgt_envs::Normalizer;

@@ -1,7 +1,7 @@
 //! The options of tasks: Gymnasium's keyword arguments, declared once per task with default and meaning.
 //!
-//! [`Options`] is what a task was given on top of its defaults. It is part of a [`TaskSpec`](crate::TaskSpec), so whoever
-//! passes a task on passes its options on.
+//! [`Options`] is what a task was given on top of its defaults. It is part of a [`TaskSpec`](crate::TaskSpec), so
+//! whoever passes a task on passes its options on.
 
 use std::sync::Arc;
 

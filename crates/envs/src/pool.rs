@@ -1,7 +1,7 @@
 //! Threads that step groups of environments side by side.
 //!
-//! A group travels: it is handed to a worker together with the buffers of its rows, and comes back when it has been stepped.
-//! Nothing is shared, so there is nothing to lock and the results cannot depend on the threads.
+//! A group travels: it is handed to a worker together with the buffers of its rows, and comes back when it has been
+//! stepped. Nothing is shared, so there is nothing to lock and the results cannot depend on the threads.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;

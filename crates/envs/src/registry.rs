@@ -327,7 +327,8 @@ impl TaskSpec {
         Some((score - random) / (human - random))
     }
 
-    /// What an observation holds; options can make it longer, and what was made says so ([`VecEnv::observation_space`](crate::VecEnv::observation_space)).
+    /// What an observation holds; options can make it longer, and what was made says so
+    /// ([`VecEnv::observation_space`](crate::VecEnv::observation_space)).
     ///
     /// ```
     /// assert_eq!(epgt_envs::find("CartPole-v1")?.observed(), epgt_envs::RowShape::Numbers(4));

@@ -280,7 +280,8 @@ impl Observations {
         }
     }
 
-    /// Becomes rows of others, in this order, each of `width` numbers or bytes. No memory is asked for where there is enough.
+    /// Becomes rows of others, in this order, each of `width` numbers or bytes. No memory is asked for where there is
+    /// enough.
     ///
     /// ```
     /// use epgt_envs::{Observations, Rows};

@@ -52,8 +52,8 @@ impl Space {
         }
     }
 
-    /// How many numbers one row holds: 1 for a discrete space, 1 per choice where there are several, one per pixel and channel
-    /// for an image.
+    /// How many numbers one row holds: 1 for a discrete space, 1 per choice where there are several, one per pixel and
+    /// channel for an image.
     pub fn size(&self) -> usize {
         match self {
             Space::Discrete(_) => 1,
@@ -100,8 +100,8 @@ impl Space {
         }
     }
 
-    /// Moves the numbers of an action that lie outside a box to its bounds. NaN has no place and is an error; the choice of
-    /// a discrete space stays as it is.
+    /// Moves the numbers of an action that lie outside a box to its bounds. NaN has no place and is an error; the
+    /// choice of a discrete space stays as it is.
     ///
     /// ```
     /// use epgt_envs::Space;

@@ -1,7 +1,8 @@
 //! Many copies of a task, stepped together into contiguous rows.
 //!
-//! This is the hot path of the environment phase: [`VecEnv::step`] writes straight into the arrays of the rollout. One thread
-//! steps all environments, or several threads step a group each, where the environments are slow enough for that to pay.
+//! This is the hot path of the environment phase: [`VecEnv::step`] writes straight into the arrays of the rollout. One
+//! thread steps all environments, or several threads step a group each, where the environments are slow enough for that
+//! to pay.
 
 mod foreign;
 mod groups;
@@ -208,8 +209,8 @@ impl VecEnv {
         self
     }
 
-    /// Lets up to `threads` threads step the environments, if a trial of the first steps shows them slow enough for that to
-    /// pay. What is stepped does not depend on it.
+    /// Lets up to `threads` threads step the environments, if a trial of the first steps shows them slow enough for
+    /// that to pay. What is stepped does not depend on it.
     pub fn use_threads(&mut self, threads: usize) {
         self.threads = threads.clamp(1, self.n);
     }
@@ -400,7 +401,8 @@ impl VecEnv {
         encode_state(&(&progress, envs))
     }
 
-    /// Takes back what [`VecEnv::save`] gave, for the same task and number of environments; the threads stay as they are.
+    /// Takes back what [`VecEnv::save`] gave, for the same task and number of environments; the threads stay as they
+    /// are.
     pub fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
         let (progress, states): (Progress, Vec<Vec<u8>>) = decode_state(state)?;
         let (n, size) = (self.n, self.observation_size);

@@ -1,4 +1,5 @@
-//! The Atari tasks are ale-py's games: the same bytes, rewards and ends, with lives and scores as this program counts them.
+//! The Atari tasks are ale-py's games: the same bytes, rewards and ends, with lives and scores as this program counts
+//! them.
 //!
 //! The variable EPGT_PYTHON names a Python interpreter that has ale-py; without it there is nothing to play, and the
 //! tests are ignored.

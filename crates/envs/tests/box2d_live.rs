@@ -1,7 +1,8 @@
 //! Steps the real Gymnasium's Box2D tasks beside ours.
 //!
-//! Both engines round differently, so trajectories part after a while: landings are compared bit for bit until the ground is touched,
-//! the first steps of walks number by number, whole episodes by their distribution. Needs EPGT_PYTHON, as `live_gymnasium.rs`, with Box2D installed there.
+//! Both engines round differently, so trajectories part after a while: landings are compared bit for bit until the
+//! ground is touched, the first steps of walks number by number, whole episodes by their distribution. Needs
+//! EPGT_PYTHON, as `live_gymnasium.rs`, with Box2D installed there.
 
 mod common;
 
@@ -181,8 +182,9 @@ fn land(gymnasium: &mut Gymnasium, task: &TaskSpec, seed: u64) -> Landing {
     }
 }
 
-/// Box2D 2.3.1, our engine, moves a body to the moment of its first impact by `c0 += beta * (c - c0)`, and 2.3.0, Gymnasium's, by
-/// `c0 = (1 - beta) * c0 + beta * c`, which rounds differently. Nothing else differs that the lander meets.
+/// Box2D 2.3.1, our engine, moves a body to the moment of its first impact by `c0 += beta * (c - c0)`, and 2.3.0,
+/// Gymnasium's, by `c0 = (1 - beta) * c0 + beta * c`, which rounds differently. Nothing else differs that the lander
+/// meets.
 #[needs(python)]
 #[test]
 fn a_landing_is_gymnasiums_bit_for_bit_until_it_touches_the_ground() {

@@ -1,7 +1,7 @@
 //! The bridge to Gymnasium: the same trajectories as Gymnasium's own, and every kind of space.
 //!
-//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium; without it there is nothing to bridge to, and the tests
-//! are ignored.
+//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium; without it there is nothing to bridge to,
+//! and the tests are ignored.
 
 #[path = "common/bridge.rs"]
 mod common;

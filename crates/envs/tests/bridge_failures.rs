@@ -1,7 +1,7 @@
 //! What goes wrong in a worker of the bridge to Gymnasium is told in one sentence, and leaves nothing behind.
 //!
-//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium; without it there is nothing to bridge to, and the tests
-//! are ignored.
+//! The variable EPGT_PYTHON names a Python interpreter that has Gymnasium; without it there is nothing to bridge to,
+//! and the tests are ignored.
 
 #[path = "common/bridge.rs"]
 mod common;

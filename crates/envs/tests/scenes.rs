@@ -12,7 +12,8 @@ fn points(shape: &Shape) -> Vec<[f32; 2]> {
     }
 }
 
-/// The scenes of an episode with random actions, or of its first `most` steps; none where the task has no picture or its simulator is missing.
+/// The scenes of an episode with random actions, or of its first `most` steps; none where the task has no picture or
+/// its simulator is missing.
 fn episode(task: &TaskSpec, seed: u64, most: usize) -> Vec<Scene> {
     let Ok(mut env) = make(&task.id) else {
         return Vec::new();

@@ -1,8 +1,9 @@
 //! The hyper-agent inside of somebody else's training loop, with nothing of reinforcement learning in it:
 //! `cargo run --release -p epgt-hyper --example regression`.
 //!
-//! A network of one hidden layer, written out below, learns the sine by stochastic gradient descent. Before every step the hyper-agent
-//! is shown the weights and the last gradients and chooses the learning rate; every 20 steps it is told how much the error has fallen.
+//! A network of one hidden layer, written out below, learns the sine by stochastic gradient descent. Before every step
+//! the hyper-agent is shown the weights and the last gradients and chooses the learning rate; every 20 steps it is told
+//! how much the error has fallen.
 
 use std::error::Error;
 

@@ -1,8 +1,9 @@
 //! The hyper-agent: looks at the training context, picks the hyperparameters of the next update, learns from what the
 //! updated policy earns (paper, Algorithm 1).
 //!
-//! Everything that the schedulers share is told here once: when a decision is due, who is asked, how it explores, and when
-//! credit comes. What sets them apart, how they value hyper-actions and learn from hyper-returns, is their [`Mind`].
+//! Everything that the schedulers share is told here once: when a decision is due, who is asked, how it explores, and
+//! when credit comes. What sets them apart, how they value hyper-actions and learn from hyper-returns, is their
+//! [`Mind`].
 
 use std::borrow::Cow;
 
@@ -26,8 +27,8 @@ use crate::settings::{ActionValues, Hold, HyperSettings};
 use crate::signal::Signal;
 use crate::space::{Axis, HyperSpace};
 
-/// Schedules hyperparameters of anything that is trained by gradients. Whoever trains calls [`choose`](Self::choose) before every update
-/// and [`reward`](Self::reward) whenever it is known how good the result is.
+/// Schedules hyperparameters of anything that is trained by gradients. Whoever trains calls [`choose`](Self::choose)
+/// before every update and [`reward`](Self::reward) whenever it is known how good the result is.
 ///
 /// ```
 /// use epgt_hyper::*;
@@ -97,8 +98,8 @@ impl SavedAgent<'_> {
 }
 
 impl HyperAgent {
-    /// A hyper-agent for the training of tensors of these shapes, in a run as planned. Settings that no agent can work with are refused,
-    /// and so is a hyper-space that the scheduler is not made for.
+    /// A hyper-agent for the training of tensors of these shapes, in a run as planned. Settings that no agent can work
+    /// with are refused, and so is a hyper-space that the scheduler is not made for.
     pub fn new(
         scheduler: &dyn Scheduler,
         settings: HyperSettings,
@@ -171,8 +172,8 @@ impl HyperAgent {
         self.choose_seeing(&Seen::from(*moment))
     }
 
-    /// [`choose`](Self::choose) where the networks are on another processor, which computes the hyper-state; the moment's weights and
-    /// gradients may be old then.
+    /// [`choose`](Self::choose) where the networks are on another processor, which computes the hyper-state; the
+    /// moment's weights and gradients may be old then.
     pub fn choose_remote(&mut self, moment: &Moment<'_>, remote: &dyn RemoteState) -> &[f64] {
         self.choose_seeing(&Seen {
             moment: *moment,
@@ -202,8 +203,8 @@ impl HyperAgent {
         &self.state.values
     }
 
-    /// Takes over values that someone else has decided: the rule of an update that was just made, or the population that this run is a
-    /// member of. They are for the log and the next update.
+    /// Takes over values that someone else has decided: the rule of an update that was just made, or the population
+    /// that this run is a member of. They are for the log and the next update.
     pub fn adopt(&mut self, values: impl Iterator<Item = f64>) {
         self.state.values.clear();
         self.state.values.extend(values);
@@ -212,14 +213,14 @@ impl HyperAgent {
         }
     }
 
-    /// After a phase of acting or testing: how good it was, the more the better. Closes the update phase when it is complete, and then
-    /// every decision of the phase gets its hyper-return.
+    /// After a phase of acting or testing: how good it was, the more the better. Closes the update phase when it is
+    /// complete, and then every decision of the phase gets its hyper-return.
     pub fn reward(&mut self, outcome: f32) {
         self.reward_weighted(outcome, 1.0);
     }
 
-    /// [`reward`](Self::reward) with an outcome that counts more or less than others of its update phase, where they are averaged
-    /// ([`Credit::add`]).
+    /// [`reward`](Self::reward) with an outcome that counts more or less than others of its update phase, where they
+    /// are averaged ([`Credit::add`]).
     pub fn reward_weighted(&mut self, outcome: f32, weight: f32) {
         let state = &mut self.state;
         state.first_after_rollout = true;
@@ -285,8 +286,8 @@ impl HyperAgent {
         insight
     }
 
-    /// What scheduling has cost since this agent was made, part by part; `None` for schedulers without a context, whose cost is
-    /// too small to be timed. It is not part of a checkpoint.
+    /// What scheduling has cost since this agent was made, part by part; `None` for schedulers without a context, whose
+    /// cost is too small to be timed. It is not part of a checkpoint.
     pub fn costs(&self) -> Option<&Costs> {
         self.mind.encoder().map(Encoder::costs)
     }
@@ -299,7 +300,8 @@ impl HyperAgent {
         }
     }
 
-    /// Continues from a checkpoint of an agent with the same settings; `reading` says what was rewarded, for checkpoints of version 0.1.
+    /// Continues from a checkpoint of an agent with the same settings; `reading` says what was rewarded, for
+    /// checkpoints of version 0.1.
     pub fn restore(&mut self, saved: SavedAgent<'_>, reading: Reading) -> Result<(), HyperError> {
         if saved.state.values.len() != self.state.values.len() {
             return Err(HyperError::OtherHyperparameters);

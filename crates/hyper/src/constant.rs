@@ -62,8 +62,8 @@ impl Scheduler for Random {
     }
 }
 
-/// Somebody else decides, at every update: the agent keeps the values that [`HyperAgent::adopt`](crate::HyperAgent::adopt) gives it, and
-/// logs them with what came of them.
+/// Somebody else decides, at every update: the agent keeps the values that
+/// [`HyperAgent::adopt`](crate::HyperAgent::adopt) gives it, and logs them with what came of them.
 #[derive(Clone, Copy, Debug)]
 pub struct Adopted;
 

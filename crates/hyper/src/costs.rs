@@ -1,7 +1,7 @@
 //! What the hyper-agent itself costs, part by part: a method that schedules training must know its own price.
 //!
-//! Only parts that take microseconds are timed, each between two looks at the clock; nothing of it reaches a decision, a
-//! checkpoint or a log.
+//! Only parts that take microseconds are timed, each between two looks at the clock; nothing of it reaches a decision,
+//! a checkpoint or a log.
 
 use std::time::{Duration, Instant};
 

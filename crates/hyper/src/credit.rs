@@ -1,9 +1,9 @@
 //! From outcomes, one number each, to the hyper-return of the decisions before them.
 //!
-//! The return that scores an update phase is the one collected *after* it, with the updated policy (paper, Algorithm 1).
-//! The paper takes it as it is. A prototype showed that it then mostly tells the time, since returns grow while training
-//! goes on, so the improvement on the previous phase and the distance from the recent trend are
-//! offered as well.
+//! The return that scores an update phase is the one collected *after* it, with the updated policy (paper, Algorithm
+//! 1). The paper takes it as it is. A prototype showed that it then mostly tells the time, since returns grow while
+//! training goes on, so the improvement on the previous phase and the distance from the recent trend are offered as
+//! well.
 
 use std::collections::VecDeque;
 
@@ -32,8 +32,8 @@ pub struct Credit {
     recent: VecDeque<f32>,
 }
 
-/// Sums over the outcomes of a phase. The layout is that of a checkpoint, which once held three readings of every outcome; now they are
-/// one ([`Credit::read_as`]).
+/// Sums over the outcomes of a phase. The layout is that of a checkpoint, which once held three readings of every
+/// outcome; now they are one ([`Credit::read_as`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct Sums {
     count: f64,
@@ -50,8 +50,8 @@ struct Readings {
     weighted: Option<f32>,
 }
 
-/// Which number of an outcome a checkpoint's sums are of. Checkpoints of version 0.1 hold three for every outcome, and whoever restores
-/// one says which of them was rewarded; in later ones they are all the same.
+/// Which number of an outcome a checkpoint's sums are of. Checkpoints of version 0.1 hold three for every outcome, and
+/// whoever restores one says which of them was rewarded; in later ones they are all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// The discounted return.
@@ -74,8 +74,8 @@ pub struct Verdict {
 }
 
 impl Credit {
-    /// Takes the outcome of one phase of acting. Where outcomes are averaged, `weight` says how much this one counts; those of weight 0
-    /// count alike where a phase has no others.
+    /// Takes the outcome of one phase of acting. Where outcomes are averaged, `weight` says how much this one counts;
+    /// those of weight 0 count alike where a phase has no others.
     pub fn add(&mut self, outcome: f32, weight: f32) {
         let (number, weight) = (f64::from(outcome), f64::from(weight));
         self.sums.count += 1.0;

@@ -49,8 +49,9 @@ pub struct Decision {
     pub values: Vec<f64>,
     /// Norm of the weights and of the last gradient: the coarsest view of the hyper-state. 0 where none was looked at.
     pub norms: (f32, f32),
-    /// Values of the joint hyper-actions, or, where factored, of every hyperparameter's values one after another; for `lrrl` its
-    /// probabilities, for `ultho` its confidence bounds, at last those of the hyperparameters. Empty where the agent did not look.
+    /// Values of the joint hyper-actions, or, where factored, of every hyperparameter's values one after another; for
+    /// `lrrl` its probabilities, for `ultho` its confidence bounds, at last those of the hyperparameters. Empty where
+    /// the agent did not look.
     pub q: Vec<f32>,
     /// Q of what was chosen (the mean over hyperparameters where factored), if the agent looked.
     pub q_chosen: Option<f32>,

@@ -115,7 +115,8 @@ const HIDDEN: usize = 64;
 
 /// Value network, target network and replay.
 ///
-/// Where values are factored, each hyperparameter has its own slice of outputs and its own maximum; `groups` are their sizes.
+/// Where values are factored, each hyperparameter has its own slice of outputs and its own maximum; `groups` are their
+/// sizes.
 #[derive(Clone, Debug)]
 pub struct Dqn {
     groups: Vec<usize>,

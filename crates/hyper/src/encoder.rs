@@ -1,13 +1,13 @@
 //! From hyper-state to memory key (paper, A.3).
 //!
-//! `vae`: the encoder phi is a tanh network d_s -> d_s/4 -> 2h whose halves are the mean and the log-variance of a latent
-//! normal; the decoder omega is h -> d_s/4 -> d_s with a sigmoid output. Every few updates one Adam step lowers
+//! `vae`: the encoder phi is a tanh network d_s -> d_s/4 -> 2h whose halves are the mean and the log-variance of a
+//! latent normal; the decoder omega is h -> d_s/4 -> d_s with a sigmoid output. Every few updates one Adam step lowers
 //! |omega(z) - sigmoid(s)|^2 + KL on a batch of recent hyper-states, and its gradient also reaches the projections C. The
 //! target is squashed because a sigmoid cannot reach a standardised feature, and detached as the paper says. The key is
 //! the latent mean. `random`: the same encoder, never trained. `clock`: no network, the key is the training's progress.
 //!
-//! Keys of older encoders stay in the memory as they are (the paper ignores this); [`Encoder::drift`] measures by how much
-//! the keys of recent hyper-states have moved since they were made.
+//! Keys of older encoders stay in the memory as they are (the paper ignores this); [`Encoder::drift`] measures by how
+//! much the keys of recent hyper-states have moved since they were made.
 
 mod pace;
 mod training;
@@ -78,8 +78,8 @@ struct Snapshot {
     key: Option<Vec<f32>>,
 }
 
-/// An encoder's part of a checkpoint; the networks only where they are trained. It borrows while saving: a trained encoder is the
-/// largest thing in memory.
+/// An encoder's part of a checkpoint; the networks only where they are trained. It borrows while saving: a trained
+/// encoder is the largest thing in memory.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct SavedEncoder<'a> {
     state: Cow<'a, EncoderState>,

@@ -1,4 +1,5 @@
-//! The paper's method as a scheduler: keys of the present moment, and an episodic memory of what followed in similar ones.
+//! The paper's method as a scheduler: keys of the present moment, and an episodic memory of what followed in similar
+//! ones.
 
 use std::borrow::Cow;
 

@@ -1,15 +1,15 @@
 //! Episodic Policy Gradient Training: the hyper-agent that schedules hyperparameters while something is trained.
 //!
 //! Training is seen as a Markov decision process (paper, section "Hyper-RL"). The *hyper-state* is the weights and last
-//! gradients of the trained networks; a *hyper-action* is one value for each scheduled hyperparameter; the *hyper-reward* is
-//! what the updated policy earns. The hyper-agent recalls from an episodic memory what came of hyper-actions in similar
-//! hyper-states.
+//! gradients of the trained networks; a *hyper-action* is one value for each scheduled hyperparameter; the
+//! *hyper-reward* is what the updated policy earns. The hyper-agent recalls from an episodic memory what came of
+//! hyper-actions in similar hyper-states.
 //!
 //! The crate knows no environment and no policy-gradient method: it sees named tensors and outcomes, so it can schedule
 //! anything that is trained by gradients.
 //!
-//! A *scheduler* ([`Scheduler`]) makes a *mind* ([`Mind`]); a [`HyperAgent`] asks it when a decision is due. Both are traits: a scheduler
-//! of one's own is two small types, and [`Scheduler`] has an example.
+//! A *scheduler* ([`Scheduler`]) makes a *mind* ([`Mind`]); a [`HyperAgent`] asks it when a decision is due. Both are
+//! traits: a scheduler of one's own is two small types, and [`Scheduler`] has an example.
 //!
 //! | file | what it holds |
 //! | --- | --- |

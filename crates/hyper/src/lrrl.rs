@@ -1,16 +1,18 @@
 //! LRRL (Donâncio et al., 2024, arXiv 2410.12598): an adversarial bandit whose arms are learning rates.
 //!
-//! An arm is drawn, kept for a number of updates (`hold`, the paper's kappa), and scored by how much better the returns became;
-//! the arms' probabilities follow Exp3 (Auer et al., 2002) with weights that fade, since what was a good rate may be one no more:
+//! An arm is drawn, kept for a number of updates (`hold`, the paper's kappa), and scored by how much better the returns
+//! became; the arms' probabilities follow Exp3 (Auer et al., 2002) with weights that fade, since what was a good rate
+//! may be one no more:
 //!
 //! 1. feedback: f_n = R_n - mean of the `lrrl_window` outcomes before it;
-//! 2. weights, in logarithms: w(k) = `lrrl_decay` w(k), and w(k_n) += `lrrl_step` f_n / p_n(k_n) for the arm that was drawn;
+//! 2. weights, in logarithms: w(k) = `lrrl_decay` w(k), and w(k_n) += `lrrl_step` f_n / p_n(k_n) for the arm that was
+//!    drawn;
 //! 3. probabilities: p(k) = (1 - gamma) e^w(k) / sum e^w + gamma / K, with gamma = `lrrl_exploration`.
 //!
-//! The outline is the paper's: learning rates as arms, improvement of the returns as feedback, exponential weights that fade. The
-//! details are not claimed to be: the weights are those of plain Exp3, with the division by p_n, which makes the estimates
-//! unbiased, and the share gamma, without which a probability can vanish. Exp3 wants feedback within [-1, 1] and returns come in any
-//! unit, so f_n is divided by the largest |f| so far.
+//! The outline is the paper's: learning rates as arms, improvement of the returns as feedback, exponential weights that
+//! fade. The details are not claimed to be: the weights are those of plain Exp3, with the division by p_n, which makes
+//! the estimates unbiased, and the share gamma, without which a probability can vanish. Exp3 wants feedback within [-1,
+//! 1] and returns come in any unit, so f_n is divided by the largest |f| so far.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -155,8 +157,8 @@ impl Lrrl {
         }
     }
 
-    /// Takes the outcome of an arm that was drawn with `probability`. Several arms of one update phase may share an outcome; see
-    /// [`close`](Self::close). An outcome that is not finite tells nothing.
+    /// Takes the outcome of an arm that was drawn with `probability`. Several arms of one update phase may share an
+    /// outcome; see [`close`](Self::close). An outcome that is not finite tells nothing.
     pub fn take(&mut self, arm: usize, probability: f32, outcome: f32) {
         if !outcome.is_finite() {
             return;

@@ -1,10 +1,10 @@
 //! The episodic memory: what came of a hyper-action in a training context (paper, section "Episodic control").
 //!
-//! A set of tuples (key, action, value), at most N_mem, first in first out. Reading averages the values of the K nearest
-//! tuples of an action; writing moves the nearest ones towards the new hyper-return and adds it.
+//! A set of tuples (key, action, value), at most N_mem, first in first out. Reading averages the values of the K
+//! nearest tuples of an action; writing moves the nearest ones towards the new hyper-return and adds it.
 //!
-//! The search is exact: one pass over all keys, laid out in tiles of sixteen so that the compiler vectorises across keys.
-//! One pass answers for every action at once, which a tree per action cannot.
+//! The search is exact: one pass over all keys, laid out in tiles of sixteen so that the compiler vectorises across
+//! keys. One pass answers for every action at once, which a tree per action cannot.
 
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,8 @@ impl EpisodicMemory {
 
     /// Q(s, a) for every action at `key` (paper, Eq. 3), over the `k` nearest tuples of each action.
     ///
-    /// An action without a tuple gets the same average over the nearest tuples of any action, and an empty memory gives 0.
+    /// An action without a tuple gets the same average over the nearest tuples of any action, and an empty memory gives
+    /// 0.
     pub fn read(&mut self, key: &[f32], k: usize, q: &mut [f32]) {
         assert_eq!(q.len(), self.n_actions);
         self.find_nearest(key, k);
@@ -288,7 +289,8 @@ fn similarity(squared: f32) -> f32 {
     1.0 / (squared.sqrt() + KERNEL_EPSILON)
 }
 
-/// Puts a candidate into the ascending `nearest[..found]`, dropping the farthest when it is full. Says whether it was near enough.
+/// Puts a candidate into the ascending `nearest[..found]`, dropping the farthest when it is full. Says whether it was
+/// near enough.
 #[inline(always)]
 fn insert_sorted(nearest: &mut [(f32, u32)], found: &mut usize, candidate: (f32, u32)) -> bool {
     if *found == nearest.len() {

@@ -42,14 +42,14 @@ pub struct Update {
 
 /// The valuing part of a scheduler. [`Scheduler`](crate::Scheduler) has an example.
 pub trait Mind: Debug + Send {
-    /// Writes the value of every option into `q`, group after group, and returns the key of the moment, as far as they are needed. Minds
-    /// without a context have no keys.
+    /// Writes the value of every option into `q`, group after group, and returns the key of the moment, as far as they
+    /// are needed. Minds without a context have no keys.
     fn look(&mut self, _seen: &Seen<'_>, _need: Need, _q: &mut [f32]) -> Option<Vec<f32>> {
         None
     }
 
-    /// The next hyper-action by its own rule ([`Choosing::Own`](crate::Choosing::Own)), from what it has written into `q`; `current` is
-    /// the one in force.
+    /// The next hyper-action by its own rule ([`Choosing::Own`](crate::Choosing::Own)), from what it has written into
+    /// `q`; `current` is the one in force.
     fn choose(&mut self, _space: &HyperSpace, current: usize, _q: &[f32], _rng: &mut Pcg64) -> usize {
         current
     }
@@ -139,7 +139,8 @@ impl SavedMind<'_> {
     }
 }
 
-/// What an encoder does at every update: it is trained when that is due, and keeps the gradients that the next decision will look at.
+/// What an encoder does at every update: it is trained when that is due, and keeps the gradients that the next decision
+/// will look at.
 pub(crate) fn keep_up(encoder: &mut Encoder, settings: &HyperSettings, seen: &Seen<'_>, update: Update) {
     use crate::settings::{EncoderKind, Hold};
     encoder.costs_mut().updates += 1;

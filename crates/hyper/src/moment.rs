@@ -4,8 +4,8 @@ use epgt_nn::RemoteState;
 
 /// What is known of training before an update. Nothing is copied unless a mind asks.
 ///
-/// The weights and gradients are all numbers that are trained, one after another, in the order of the tensor shapes that the
-/// hyper-agent was made for.
+/// The weights and gradients are all numbers that are trained, one after another, in the order of the tensor shapes
+/// that the hyper-agent was made for.
 ///
 /// ```
 /// use epgt_hyper::Moment;

@@ -24,8 +24,8 @@ pub fn argmax(q: &[f32], allowed: impl Fn(usize) -> bool, rng: &mut Pcg64) -> us
     best
 }
 
-/// The joint hyper-action of the highest Q, or, where factored, of the highest Q on every axis; anywhere, or at most one step
-/// from the current one.
+/// The joint hyper-action of the highest Q, or, where factored, of the highest Q on every axis; anywhere, or at most
+/// one step from the current one.
 pub fn best_action(space: &HyperSpace, current: usize, settings: &HyperSettings, q: &[f32], rng: &mut Pcg64) -> usize {
     let local = settings.moves == Moves::Local;
     match settings.action_values {

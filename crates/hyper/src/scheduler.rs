@@ -82,8 +82,8 @@ pub struct Purpose<'a> {
     pub seed: u64,
 }
 
-/// A way to schedule hyperparameters. Only [`about`](Self::about) and [`mind`](Self::mind) must be written; `Epgt`, `Fixed`, `Random`,
-/// `EpsilonBandit`, `DeepQ`, `LrrlBandit` and `UlthoBandit` are those of this crate.
+/// A way to schedule hyperparameters. Only [`about`](Self::about) and [`mind`](Self::mind) must be written; `Epgt`,
+/// `Fixed`, `Random`, `EpsilonBandit`, `DeepQ`, `LrrlBandit` and `UlthoBandit` are those of this crate.
 ///
 /// ```
 /// use epgt_hyper::*;

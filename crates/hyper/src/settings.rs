@@ -117,7 +117,8 @@ settings! {
         /// Policy updates in an update phase: after that many, the next rollout's outcome is the hyper-reward.
         @ "U"
         pub update_phase: u64 = 1;
-        /// How long a hyper-action is kept: a number of updates, or "phase". A hold longer than the update phase extends it.
+        /// How long a hyper-action is kept: a number of updates, or "phase". A hold longer than the update phase
+        /// extends it.
         pub hold: Hold = Hold::Updates(50);
         /// What is made of the outcome: raw (paper), its improvement, or its distance from the recent trend.
         pub transform: Transform = Transform::Improvement;
@@ -148,8 +149,8 @@ settings! {
         pub key_dim: usize = 32;
         /// Policy updates between two gradient steps of the VAE.
         pub encoder_interval: u64 = 10;
-        /// Factor by which that interval grows, up to 32-fold, whenever 16 steps have not lowered the reconstruction loss; 1
-        /// keeps it (paper).
+        /// Factor by which that interval grows, up to 32-fold, whenever 16 steps have not lowered the reconstruction
+        /// loss; 1 keeps it (paper).
         pub encoder_interval_growth: f32 = 1.0;
         /// Hyper-states in a batch of the VAE.
         pub encoder_batch: usize = 8;

@@ -41,7 +41,8 @@ pub enum Grid {
 }
 
 impl Grid {
-    /// Reads a grid: `paper:15`, `around:8:7`, `log:1e-4..5e-3:7`, `uniform:0.9..0.99:4`, or values such as `0:0.01:0.02`.
+    /// Reads a grid: `paper:15`, `around:8:7`, `log:1e-4..5e-3:7`, `uniform:0.9..0.99:4`, or values such as
+    /// `0:0.01:0.02`.
     ///
     /// ```
     /// use epgt_hyper::Grid;
@@ -128,8 +129,8 @@ impl Grid {
                 if *count < 3 {
                     return Err(GridError::NothingToChoose(*count));
                 }
-                // For B = 3 the formula's factors end at (B-1)/2 = 1 and it names the default alone, while the paper counts
-                // three values there (|A| = 3^4 = 81): the nearest factor, 2, is used.
+                // For B = 3 the formula's factors end at (B-1)/2 = 1 and it names the default alone, while the paper
+                // counts three values there (|A| = 3^4 = 81): the nearest factor, 2, is used.
                 let largest = ((count - 1) / 2).max(2);
                 let below = (2..=largest).rev().map(|factor| default / factor as f64);
                 let above = (2..=largest).map(|factor| default * factor as f64);
@@ -244,7 +245,8 @@ impl Axis {
     }
 }
 
-/// All scheduled hyperparameters. A joint hyper-action is a number below [`HyperSpace::len`], the last axis varying fastest.
+/// All scheduled hyperparameters. A joint hyper-action is a number below [`HyperSpace::len`], the last axis varying
+/// fastest.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct HyperSpace {
     axes: Vec<Axis>,

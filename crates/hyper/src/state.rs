@@ -1,9 +1,9 @@
 //! The hyper-state: weights and last gradients, each row projected to a few numbers (paper, section "Hyper-state").
 //!
-//! For every tensor W_m^n (n = 0 the weights, n = 1..N_order the last gradients) the feature is s_m^n = vec(W_m^n C_m^n).
-//! Weights and gradients differ by orders of magnitude and drift while training goes on, so each feature is standardised
-//! with running statistics and clipped to [`CLIP`] standard deviations: otherwise the few largest would decide every
-//! distance between keys.
+//! For every tensor W_m^n (n = 0 the weights, n = 1..N_order the last gradients) the feature is s_m^n = vec(W_m^n
+//! C_m^n). Weights and gradients differ by orders of magnitude and drift while training goes on, so each feature is
+//! standardised with running statistics and clipped to [`CLIP`] standard deviations: otherwise the few largest would
+//! decide every distance between keys.
 
 use epgt_nn::{Parameters, TensorId, TensorShape};
 use epgt_rng::Pcg64;

@@ -1,14 +1,15 @@
-//! ULTHO (Yuan et al., 2025, arXiv 2503.06101): a bandit with clustered arms, one cluster per hyperparameter and one arm per
-//! value of it.
+//! ULTHO (Yuan et al., 2025, arXiv 2503.06101): a bandit with clustered arms, one cluster per hyperparameter and one
+//! arm per value of it.
 //!
-//! Each decision picks a cluster, then an arm in it; all other hyperparameters keep their value. Both picks are by upper
-//! confidence bounds: the highest of Q(x) + c sqrt(ln t / N(x)), where Q is the mean of the last W returns that followed x, N how
-//! often x was picked, and t how often any was (in an arm's case: any of its cluster). What was never picked comes first.
+//! Each decision picks a cluster, then an arm in it; all other hyperparameters keep their value. Both picks are by
+//! upper confidence bounds: the highest of Q(x) + c sqrt(ln t / N(x)), where Q is the mean of the last W returns that
+//! followed x, N how often x was picked, and t how often any was (in an arm's case: any of its cluster). What was never
+//! picked comes first.
 //!
-//! Two things are the plainest reading rather than the authors' program. There the counts start at 1, so that after one good
-//! return the rest may wait long; here an option that was not tried has no bound, as the equation says. And there returns are
-//! targets of a value function whose rewards were normalised, so that one c fits many tasks; here they come in any unit, so c
-//! is multiplied by the range of the returns that are remembered.
+//! Two things are the plainest reading rather than the authors' program. There the counts start at 1, so that after one
+//! good return the rest may wait long; here an option that was not tried has no bound, as the equation says. And there
+//! returns are targets of a value function whose rewards were normalised, so that one c fits many tasks; here they come
+//! in any unit, so c is multiplied by the range of the returns that are remembered.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -185,8 +186,8 @@ impl Ultho {
         }
     }
 
-    /// The cluster and the arm of the highest bounds among those that [`read`](Self::read) wrote, ties broken at random. The
-    /// cluster is remembered until [`settle`](Self::settle).
+    /// The cluster and the arm of the highest bounds among those that [`read`](Self::read) wrote, ties broken at
+    /// random. The cluster is remembered until [`settle`](Self::settle).
     pub fn pick(&mut self, bounds: &[f32], rng: &mut Pcg64) -> (usize, usize) {
         let (arms, clusters) = bounds.split_at(bounds.len() - self.clusters.len());
         let cluster = argmax(clusters, |_| true, rng);

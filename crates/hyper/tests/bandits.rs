@@ -50,8 +50,8 @@ fn play(
     decisions
 }
 
-/// What is lost against the best of five arms that earn 0, 0.25, 0.5, 0.75 and 1 with noise, in the first half of 2,000 choices
-/// and in the second.
+/// What is lost against the best of five arms that earn 0, 0.25, 0.5, 0.75 and 1 with noise, in the first half of 2,000
+/// choices and in the second.
 fn regret(scheduler: &dyn Scheduler, seed: u64) -> (f64, f64) {
     let mut noise = Pcg64::from_seed(seed + 100);
     // Arms that stay the same need not be forgotten.

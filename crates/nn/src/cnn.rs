@@ -17,11 +17,11 @@ pub struct ConvShape {
     pub stride: usize,
 }
 
-/// Convolutions called `<name>.conv.0`, `<name>.conv.1`, ... and dense layers called `<name>.dense.0`, ..., all with one
-/// activation.
+/// Convolutions called `<name>.conv.0`, `<name>.conv.1`, ... and dense layers called `<name>.dense.0`, ..., all with
+/// one activation.
 ///
-/// Images come as bytes, channels first, and count as their 255th part from the first layer on. Everything behind it has the
-/// channels last; the first dense layer's inputs are ordered by row, pixel and channel.
+/// Images come as bytes, channels first, and count as their 255th part from the first layer on. Everything behind it
+/// has the channels last; the first dense layer's inputs are ordered by row, pixel and channel.
 ///
 /// ```
 /// use epgt_nn::{Activation, Cnn, ConvShape, Parameters};
@@ -135,8 +135,8 @@ impl Cnn {
         layers
     }
 
-    /// The positions down and across that are left of an image of this height and width after convolutions of these shapes;
-    /// `None` where a window does not fit.
+    /// The positions down and across that are left of an image of this height and width after convolutions of these
+    /// shapes; `None` where a window does not fit.
     ///
     /// ```
     /// use epgt_nn::{Cnn, ConvShape};
@@ -152,8 +152,8 @@ impl Cnn {
         })
     }
 
-    /// Features `[batch, last width]` of images `[batch, channels, height, width]`. Buffers grow to the largest batch seen, then no
-    /// memory is asked for.
+    /// Features `[batch, last width]` of images `[batch, channels, height, width]`. Buffers grow to the largest batch
+    /// seen, then no memory is asked for.
     ///
     /// # Panics
     /// If `images` is not `batch` images.

@@ -9,11 +9,12 @@ use crate::{Activation, Parameters, TensorId, orthogonal};
 /// Numbers of patches that are made at a time, 512 KiB: they are used while they lie in the second-level cache.
 const BLOCK: usize = 128 * 1024;
 
-/// y = activation(patches W^T + b), with W `[outputs, numbers of a patch]` in the tensor `<name>.weight` and b in `<name>.bias`.
+/// y = activation(patches W^T + b), with W `[outputs, numbers of a patch]` in the tensor `<name>.weight` and b in
+/// `<name>.bias`.
 ///
-/// A row of W is ordered like a patch of its [`Window`]: by channel, row and pixel where the channels of the input come first
-/// (PyTorch's order), by row, pixel and channel where they come last. Outputs always have the channels last, so no pass moves
-/// a number only to reorder it.
+/// A row of W is ordered like a patch of its [`Window`]: by channel, row and pixel where the channels of the input come
+/// first (PyTorch's order), by row, pixel and channel where they come last. Outputs always have the channels last, so
+/// no pass moves a number only to reorder it.
 ///
 /// Patches are made block by block and never kept, so a batch takes no more memory than its images. That is why
 /// [`backward`](Self::backward) is given the images again.
@@ -81,8 +82,8 @@ impl Conv {
         );
     }
 
-    /// Outputs `[batch, positions down, positions across, outputs]`. Buffers grow to the largest batch seen, then no memory is asked
-    /// for.
+    /// Outputs `[batch, positions down, positions across, outputs]`. Buffers grow to the largest batch seen, then no
+    /// memory is asked for.
     ///
     /// # Panics
     /// If `images` is not `batch` images.
@@ -103,8 +104,8 @@ impl Conv {
         output
     }
 
-    /// Turns the gradient of the last outputs into [`delta`](Self::delta), and overwrites the gradients of weight and bias. `images`
-    /// are those of the last forward pass.
+    /// Turns the gradient of the last outputs into [`delta`](Self::delta), and overwrites the gradients of weight and
+    /// bias. `images` are those of the last forward pass.
     ///
     /// # Panics
     /// If the slices do not fit the last forward pass.
@@ -154,8 +155,8 @@ impl Conv {
         }
     }
 
-    /// Hands the patches of the last pass's images and the gradients of their pre-activations to `see`, block by block, with one
-    /// row of each per image and position: what Kronecker factors are made of.
+    /// Hands the patches of the last pass's images and the gradients of their pre-activations to `see`, block by block,
+    /// with one row of each per image and position: what Kronecker factors are made of.
     ///
     /// # Panics
     /// If `images` are not those of the last passes.

@@ -17,8 +17,9 @@ pub(crate) struct Eigen {
 }
 
 impl Eigen {
-    /// Writes the eigenvalues of `matrix`, in ascending order, and its orthonormal eigenvectors, one after the other (so as
-    /// the rows of a row-major matrix). Says whether that was possible: it is not if a number of the matrix is not finite.
+    /// Writes the eigenvalues of `matrix`, in ascending order, and its orthonormal eigenvectors, one after the other
+    /// (so as the rows of a row-major matrix). Says whether that was possible: it is not if a number of the matrix is
+    /// not finite.
     ///
     /// # Panics
     /// If the slices are not of `n` values and `n` by `n` numbers, for n > 0.

@@ -1,10 +1,10 @@
 //! Adam for wide layers: the second moment is kept by row and by column instead of by entry.
 //!
-//! Adam reads and writes two moments for every weight, takes a root and divides. For networks that are trained on a few rows
-//! at a time that is most of the work. Here the mean of squared gradients of a tensor is the product of one vector over its rows
-//! and one over its columns (Shazeer and Stern, 2018, "Adafactor"), so that a step size is a product too; and the
-//! weights' gradients are never stored ([`descend`](crate::kernel::descend)). For a tensor of one row, such as a bias, the
-//! product is exact and this is Adam.
+//! Adam reads and writes two moments for every weight, takes a root and divides. For networks that are trained on a few
+//! rows at a time that is most of the work. Here the mean of squared gradients of a tensor is the product of one vector
+//! over its rows and one over its columns (Shazeer and Stern, 2018, "Adafactor"), so that a step size is a product too;
+//! and the weights' gradients are never stored ([`descend`](crate::kernel::descend)). For a tensor of one row, such as
+//! a bias, the product is exact and this is Adam.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,8 @@ use crate::kernel::{self, Descent};
 use crate::linear::grow;
 use crate::{Activation, Parameters, TensorId, TensorShape};
 
-/// Adam with a factored second moment. With r and c the running means of g^2 + epsilon^2 over a tensor's columns and rows, freed of
-/// their bias by c2 = 1 - beta2^t: v_ij = r_i c_j / mean(r), and w = w - lr (m / c1) / sqrt(v / c2).
+/// Adam with a factored second moment. With r and c the running means of g^2 + epsilon^2 over a tensor's columns and
+/// rows, freed of their bias by c2 = 1 - beta2^t: v_ij = r_i c_j / mean(r), and w = w - lr (m / c1) / sqrt(v / c2).
 ///
 /// ```
 /// use epgt_nn::{FactoredAdam, Parameters};
@@ -118,8 +118,8 @@ impl FactoredAdam {
         }
     }
 
-    /// Steps a layer's weight against the gradient delta^T input, which is not stored, and writes the gradient of the layer's
-    /// inputs, delta weight, with the weight before the step.
+    /// Steps a layer's weight against the gradient delta^T input, which is not stored, and writes the gradient of the
+    /// layer's inputs, delta weight, with the weight before the step.
     ///
     /// # Panics
     /// If the sizes do not fit each other.
@@ -157,8 +157,8 @@ impl FactoredAdam {
         });
     }
 
-    /// Takes this step's sums of squares, which the scratch holds, into the second moment of a tensor, and puts the step sizes of
-    /// its rows and columns in their place.
+    /// Takes this step's sums of squares, which the scratch holds, into the second moment of a tensor, and puts the
+    /// step sizes of its rows and columns in their place.
     fn rates(&mut self, id: TensorId) {
         let Squares { rows, columns, .. } = &mut self.tensors[id.index()];
         let row_rates = &mut self.scratch.row_rates[..rows.len()];
@@ -183,19 +183,19 @@ impl FactoredAdam {
         rate(1.0, column_rates, columns);
     }
 
-    /// The running means of all gradients, in the order of [`Parameters::values`]; after the first step they are the gradients
-    /// times 1 - beta1.
+    /// The running means of all gradients, in the order of [`Parameters::values`]; after the first step they are the
+    /// gradients times 1 - beta1.
     pub fn mean(&self) -> &[f32] {
         &self.mean
     }
 }
 
-/// `sums[j] = sum over i of (a^T b)[i, j]^2` without the product itself: it is b_j^T (a a^T) b_j, with `gram` = a a^T of the
-/// batch.
+/// `sums[j] = sum over i of (a^T b)[i, j]^2` without the product itself: it is b_j^T (a a^T) b_j, with `gram` = a a^T
+/// of the batch.
 ///
-/// Where the rows of the batch cancel, all that is left of it is rounding, and a sum that comes out too small, even below 0, would
-/// make a step too large without limit. So it is taken to be at least what rounding can make of the largest that it could be,
-/// the trace of `gram` times |b_j|^2.
+/// Where the rows of the batch cancel, all that is left of it is rounding, and a sum that comes out too small, even
+/// below 0, would make a step too large without limit. So it is taken to be at least what rounding can make of the
+/// largest that it could be, the trace of `gram` times |b_j|^2.
 fn square_sums(gram: &[f32], b: &[f32], product: &mut [f32], sums: &mut [f32]) {
     let (width, batch) = (sums.len(), b.len() / sums.len());
     kernel::combine(gram, (batch, 1), b, width, product);

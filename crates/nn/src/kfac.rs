@@ -1,26 +1,28 @@
-//! K-FAC: natural-gradient steps with Kronecker-factored curvature (Martens and Grosse, 2015), limited by a trust region
-//! as in ACKTR (Wu et al., 2017, section 3).
+//! K-FAC: natural-gradient steps with Kronecker-factored curvature (Martens and Grosse, 2015), limited by a trust
+//! region as in ACKTR (Wu et al., 2017, section 3).
 //!
-//! For a layer with inputs a (with a 1 appended, so that weight and bias are one matrix W of `[outputs, inputs + 1]`) and
-//! pre-activation gradients g, the Fisher matrix of vec(W) is E[a a^T (x) g g^T]; K-FAC takes it for A (x) G with
-//! A = E[a a^T] and G = E[g g^T], and ignores what couples different layers. Then F^-1 vec(V) = vec(G^-1 V A^-1), and two
+//! For a layer with inputs a (with a 1 appended, so that weight and bias are one matrix W of `[outputs, inputs + 1]`)
+//! and pre-activation gradients g, the Fisher matrix of vec(W) is E[a a^T (x) g g^T]; K-FAC takes it for A (x) G with A
+//! = E[a a^T] and G = E[g g^T], and ignores what couples different layers. Then F^-1 vec(V) = vec(G^-1 V A^-1), and two
 //! small eigen-decompositions stand in for the inverse of a huge matrix:
 //!
-//! 1. [`observe`](Kfac::observe), after a backward pass of the gradients of *sampled* outputs: A and G follow the second
-//!    moments of this batch, as running means with `decay`;
+//! 1. [`observe`](Kfac::observe), after a backward pass of the gradients of *sampled* outputs: A and G follow the
+//!    second moments of this batch, as running means with `decay`;
 //! 2. every `inverse_interval` steps: A = Q_A S_A Q_A^T, G = Q_G S_G Q_G^T;
-//! 3. [`step`](Kfac::step), after the backward pass of the loss: U = Q_G [ (Q_G^T V Q_A) / (s_G s_A^T + damping) ] Q_A^T for
-//!    each layer's gradient V (damping in the eigenbasis, on the product of the eigenvalues);
-//! 4. nu = min(step_size, sqrt(2 kl_clip / sum V.U)), so that the quadratic model of the KL divergence between the model
-//!    before and after a step of nu U, nu^2 / 2 U.F U, is at most `kl_clip`;
-//! 5. m = momentum m + (1 - momentum) nu U, W = W - m: an average of steps that each respect the trust region respects it.
+//! 3. [`step`](Kfac::step), after the backward pass of the loss: U = Q_G [ (Q_G^T V Q_A) / (s_G s_A^T + damping) ]
+//!    Q_A^T for each layer's gradient V (damping in the eigenbasis, on the product of the eigenvalues);
+//! 4. nu = min(step_size, sqrt(2 kl_clip / sum V.U)), so that the quadratic model of the KL divergence between the
+//!    model before and after a step of nu U, nu^2 / 2 U.F U, is at most `kl_clip`;
+//! 5. m = momentum m + (1 - momentum) nu U, W = W - m: an average of steps that each respect the trust region respects
+//!    it.
 //!
-//! The running means are free of a bias towards their start: batches weigh 1, decay, decay^2, ... from the newest to the
-//! oldest, divided by the sum of these. So the first batch counts for all at first, but not for longer than any other.
+//! The running means are free of a bias towards their start: batches weigh 1, decay, decay^2, ... from the newest to
+//! the oldest, divided by the sum of these. So the first batch counts for all at first, but not for longer than any
+//! other.
 //!
-//! The Fisher matrix is an expectation over outputs drawn from the model's own distribution; observed targets give another
-//! matrix. Drawing them, and the backward pass of their likelihood, is the caller's business: nothing here knows what the
-//! outputs mean.
+//! The Fisher matrix is an expectation over outputs drawn from the model's own distribution; observed targets give
+//! another matrix. Drawing them, and the backward pass of their likelihood, is the caller's business: nothing here
+//! knows what the outputs mean.
 
 mod block;
 
@@ -176,8 +178,8 @@ impl Kfac {
         self.add_block(layer.weight(), layer.bias(), layer.window().patch(), layer.outputs())
     }
 
-    /// Adds any layer that multiplies rows of `inputs` numbers by a weight of `[outputs, inputs]` and adds a bias; returns its
-    /// number.
+    /// Adds any layer that multiplies rows of `inputs` numbers by a weight of `[outputs, inputs]` and adds a bias;
+    /// returns its number.
     ///
     /// # Panics
     /// If a tensor with a known Fisher was added before.
@@ -201,8 +203,9 @@ impl Kfac {
         self.velocity.resize(self.velocity.len() + len, 0.0);
     }
 
-    /// Lets the factors of all layers follow their last backward pass. That pass must have carried the gradient of each row's
-    /// own log-likelihood of an output drawn from the model: not divided by the batch, as the gradient of a mean would be.
+    /// Lets the factors of all layers follow their last backward pass. That pass must have carried the gradient of each
+    /// row's own log-likelihood of an output drawn from the model: not divided by the batch, as the gradient of a mean
+    /// would be.
     ///
     /// # Panics
     /// If the layers are not those that were added, in that order.
@@ -216,9 +219,10 @@ impl Kfac {
     }
 
     /// Lets the factors of one layer follow rows of inputs and of the gradients of their pre-activations, of `examples`
-    /// independent examples. A dense layer has one row per example. A convolution has one row per example and position, T of
-    /// them: its weight's gradient is a sum over positions, so with the usual assumptions (Grosse and Martens, 2016: positions
-    /// uncorrelated and alike) A is a mean over examples of sums over positions, and G a mean over both.
+    /// independent examples. A dense layer has one row per example. A convolution has one row per example and position,
+    /// T of them: its weight's gradient is a sum over positions, so with the usual assumptions (Grosse and Martens,
+    /// 2016: positions uncorrelated and alike) A is a mean over examples of sums over positions, and G a mean over
+    /// both.
     ///
     /// # Panics
     /// If the rows do not fit the layer, or there are none.
@@ -240,7 +244,8 @@ impl Kfac {
         );
     }
 
-    /// [`observe_rows`](Self::observe_rows) of a convolution's last passes over these images, without having all patches at once.
+    /// [`observe_rows`](Self::observe_rows) of a convolution's last passes over these images, without having all
+    /// patches at once.
     ///
     /// # Panics
     /// If the convolution is not the layer that was added, or there are no images.
@@ -259,8 +264,8 @@ impl Kfac {
         });
     }
 
-    /// Lets the factors of all layers of a network on pixels follow its last passes. Its convolutions and then its dense layers
-    /// were added one after another, from number `first` on; returns the number that follows.
+    /// Lets the factors of all layers of a network on pixels follow its last passes. Its convolutions and then its
+    /// dense layers were added one after another, from number `first` on; returns the number that follows.
     ///
     /// # Panics
     /// If they were not.
@@ -380,8 +385,8 @@ impl Kfac {
         Ok(())
     }
 
-    /// Writes the natural gradient U into the scratch; returns V.U, the squared length of the gradient V in the metric of
-    /// the damped inverse Fisher.
+    /// Writes the natural gradient U into the scratch; returns V.U, the squared length of the gradient V in the metric
+    /// of the damped inverse Fisher.
     fn precondition(&mut self, params: &Parameters) -> f32 {
         let mut rest = grow(&mut self.scratch.direction, self.velocity.len());
         let mut slope = 0.0;

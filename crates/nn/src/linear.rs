@@ -132,8 +132,9 @@ impl Linear {
         kernel::column_sums(delta, params.gradient_mut(self.bias));
     }
 
-    /// [`backward`](Self::backward), a step of weight and bias, and the gradient of the inputs in one pass over the weight, whose
-    /// gradient is not stored: for wide layers and small batches, where moving the weights costs more than the arithmetic.
+    /// [`backward`](Self::backward), a step of weight and bias, and the gradient of the inputs in one pass over the
+    /// weight, whose gradient is not stored: for wide layers and small batches, where moving the weights costs more
+    /// than the arithmetic.
     ///
     /// # Panics
     /// If the slices do not fit the last forward pass.

@@ -50,8 +50,8 @@ impl Mlp {
         })
     }
 
-    /// Layers between consecutive `sizes`, with weights uniform in +-1/sqrt(inputs) and zero biases: the cheap start for
-    /// wide layers, where orthogonalising would take longer than a short training run.
+    /// Layers between consecutive `sizes`, with weights uniform in +-1/sqrt(inputs) and zero biases: the cheap start
+    /// for wide layers, where orthogonalising would take longer than a short training run.
     ///
     /// ```
     /// use epgt_nn::{Activation, Mlp, Parameters};
@@ -151,8 +151,8 @@ impl Mlp {
         flow
     }
 
-    /// Steps every weight and bias against its gradient, given the gradient of the last outputs, in one pass over the weights
-    /// ([`Linear::descend`]). Returns the gradient of the inputs `[batch, first size]`.
+    /// Steps every weight and bias against its gradient, given the gradient of the last outputs, in one pass over the
+    /// weights ([`Linear::descend`]). Returns the gradient of the inputs `[batch, first size]`.
     ///
     /// ```
     /// use epgt_nn::{Activation, FactoredAdam, Mlp, Parameters};

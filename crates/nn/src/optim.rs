@@ -97,8 +97,9 @@ impl RmsProp {
         );
     }
 
-    /// Divides `vector` by what the next [`step`](Self::step) with these gradients would divide them by, sqrt(v) + epsilon, and
-    /// changes nothing. With the gradients themselves as the vector this is what that step would subtract at a rate of 1.
+    /// Divides `vector` by what the next [`step`](Self::step) with these gradients would divide them by, sqrt(v) +
+    /// epsilon, and changes nothing. With the gradients themselves as the vector this is what that step would subtract
+    /// at a rate of 1.
     ///
     /// ```
     /// let rms = epgt_nn::RmsProp::new(1, 0.99, 1e-5);

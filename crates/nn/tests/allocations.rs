@@ -1,8 +1,9 @@
-//! K-FAC, networks on pixels, and the memory they ask for: counted, since small allocations in an inner loop do not show otherwise.
+//! K-FAC, networks on pixels, and the memory they ask for: counted, since small allocations in an inner loop do not
+//! show otherwise.
 //!
-//! What is left is the crate `gemm`'s own packing. The kernels of this crate, which need none, were tried in its place: on three
-//! layers of 17 to 64 to 64 to 6 a step then asks for no memory instead of 24 times, but takes 150 us instead of 126 us (fastest of
-//! 300, dev profile), since rows of 65 numbers fill their registers badly.
+//! What is left is the crate `gemm`'s own packing. The kernels of this crate, which need none, were tried in its place:
+//! on three layers of 17 to 64 to 64 to 6 a step then asks for no memory instead of 24 times, but takes 150 us instead
+//! of 126 us (fastest of 300, dev profile), since rows of 65 numbers fill their registers badly.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -63,7 +64,8 @@ fn between_two_decompositions_only_matrix_products_allocate() {
         let stepping = allocations(|| {
             kfac.step(&mut params).unwrap();
         });
-        // The first round grows the buffers and decomposes. Each product may ask twice: two products a layer, then four.
+        // The first round grows the buffers and decomposes. Each product may ask twice: two products a layer, then
+        // four.
         if step > 0 {
             assert_eq!(backward, 0, "a backward pass");
             assert!(

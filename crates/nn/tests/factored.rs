@@ -16,7 +16,8 @@ fn normals(rng: &mut Pcg64, len: usize) -> Vec<f32> {
     (0..len).map(|_| rng.standard_normal() as f32).collect()
 }
 
-/// One step of the definition in double precision, with the running means of the steps before: gradients, rows, columns.
+/// One step of the definition in double precision, with the running means of the steps before: gradients, rows,
+/// columns.
 struct Reference {
     mean: Vec<f64>,
     rows: Vec<f64>,

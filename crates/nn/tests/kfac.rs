@@ -1,5 +1,5 @@
-//! K-FAC against PyTorch in float64 (recorded by `record_kfac.py`), against the dense Fisher matrix, and what holds for every
-//! natural-gradient step.
+//! K-FAC against PyTorch in float64 (recorded by `record_kfac.py`), against the dense Fisher matrix, and what holds for
+//! every natural-gradient step.
 
 use epgt_nn::{Activation, Kfac, KfacError, Linear, Mlp, Parameters};
 use epgt_rng::Pcg64;

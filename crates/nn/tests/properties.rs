@@ -22,8 +22,8 @@ fn transposed(x: &[f32], rows: usize) -> Vec<f32> {
     (0..x.len()).map(|i| x[i % rows * cols + i / rows]).collect()
 }
 
-/// Near enough for sums of up to 70 products of normal numbers: what is rounded is as large as the terms, however small their
-/// sum.
+/// Near enough for sums of up to 70 products of normal numbers: what is rounded is as large as the terms, however small
+/// their sum.
 fn assert_near(ours: &[f32], exact: &[f64]) {
     assert_eq!(ours.len(), exact.len());
     for (a, b) in ours.iter().zip(exact) {

@@ -8,13 +8,13 @@
 //! 4. one backward pass, the gradient clipped to `max_grad_norm` as a whole;
 //! 5. one RMSprop step.
 //!
-//! A [`Rule`], where there is one, picks the settings of 1 to 5 from inside: [`Hoof`](crate::Hoof) tries many of them after 4,
-//! [`MetaGradient`](crate::MetaGradient) learns from the rollout before 1.
+//! A [`Rule`], where there is one, picks the settings of 1 to 5 from inside: [`Hoof`](crate::Hoof) tries many of them
+//! after 4, [`MetaGradient`](crate::MetaGradient) learns from the rollout before 1.
 //!
-//! Details that matter, all as in Stable-Baselines3: the epsilon of RMSprop is added outside the root; advantages are not
-//! normalised; losses are means over the batch; the value loss has no factor 1/2; actions are kept as drawn and only clipped on
-//! the way into the environment; time limits are bootstrapped through. A gradient that is not finite never reaches the
-//! parameters.
+//! Details that matter, all as in Stable-Baselines3: the epsilon of RMSprop is added outside the root; advantages are
+//! not normalised; losses are means over the batch; the value loss has no factor 1/2; actions are kept as drawn and
+//! only clipped on the way into the environment; time limits are bootstrapped through. A gradient that is not finite
+//! never reaches the parameters.
 
 use std::borrow::Cow;
 
@@ -34,8 +34,8 @@ epgt_settings::settings! {
         /// Steps that every environment takes before an update.
         @ "T"
         pub n_steps: usize = 5;
-        /// Step size of RMSprop. The best value depends on the task and on the number of environments: with more of them the
-        /// gradient is less noisy and bears a larger one.
+        /// Step size of RMSprop. The best value depends on the task and on the number of environments: with more of
+        /// them the gradient is less noisy and bears a larger one.
         @ "\\alpha"
         pub learning_rate: f64 = 7e-4;
         /// How the learning rate changes over training.
@@ -44,24 +44,25 @@ epgt_settings::settings! {
         /// ahead.
         @ "\\gamma"
         pub gamma: f64 = 0.99;
-        /// Bias-variance trade-off of generalised advantage estimation: 0 trusts the value network, 1 trusts the rewards seen.
+        /// Bias-variance trade-off of generalised advantage estimation: 0 trusts the value network, 1 trusts the
+        /// rewards seen.
         @ "\\lambda"
         pub gae_lambda: f64 = 0.95;
-        /// Weight of the entropy bonus. Trap: 0.01 together with normalised rewards lets the log-std of a continuous policy run
-        /// away (deviations of 12 to 36 on MuJoCo tasks, and scores below 0); use 0 there.
+        /// Weight of the entropy bonus. Trap: 0.01 together with normalised rewards lets the log-std of a continuous
+        /// policy run away (deviations of 12 to 36 on MuJoCo tasks, and scores below 0); use 0 there.
         pub ent_coef: f64 = 0.01;
-        /// Weight of the value loss. Separate networks or not, the gradient is clipped as a whole, so it decides how much
-        /// of the clipped norm is left to the policy.
+        /// Weight of the value loss. Separate networks or not, the gradient is clipped as a whole, so it decides how
+        /// much of the clipped norm is left to the policy.
         pub vf_coef: f64 = 0.5;
-        /// The gradient of all weights together is scaled down to this norm. RMSprop divides by the gradient's running size, so it
-        /// tames outliers rather than limits the step.
+        /// The gradient of all weights together is scaled down to this norm. RMSprop divides by the gradient's running
+        /// size, so it tames outliers rather than limits the step.
         pub max_grad_norm: f64 = 0.5;
         /// Decay of RMSprop's running mean of squared gradients.
         pub rms_prop_decay: f64 = 0.99;
         /// Added to the root of that mean. Trap: where gradients are small it acts as a cap on the step size.
         pub rms_prop_eps: f64 = 1e-5;
-        /// Whether the advantages of a rollout are shifted and scaled to mean 0 and deviation 1. Trap: with the 5 steps of a single
-        /// environment this blows up noise.
+        /// Whether the advantages of a rollout are shifted and scaled to mean 0 and deviation 1. Trap: with the 5 steps
+        /// of a single environment this blows up noise.
         pub normalize_advantage: bool = false;
     }
 }
@@ -130,7 +131,8 @@ impl MethodSettings for A2cSettings {
 
 /// A2C: its current settings and the optimiser's state. See the crate's documentation for an example.
 ///
-/// A checkpoint keeps `optimiser` and `rule`; the scheduled settings are the hyper-agent's, and everything else is recomputed.
+/// A checkpoint keeps `optimiser` and `rule`; the scheduled settings are the hyper-agent's, and everything else is
+/// recomputed.
 #[derive(Clone)]
 pub struct A2c {
     /// Current settings; the schedulable ones take effect at the next update.

@@ -1,29 +1,33 @@
 //! Actor-critic with Kronecker-factored trust region (ACKTR; Wu et al., 2017), top to bottom.
 //!
-//! A2C's loss, followed along the natural gradient of policy and value instead of RMSprop's direction. One update per rollout:
+//! A2C's loss, followed along the natural gradient of policy and value instead of RMSprop's direction. One update per
+//! rollout:
 //!
 //! 1. advantages and value targets of the stored rollout by GAE, with the gamma and lambda of this update;
 //! 2. one forward pass of both networks over all T * N observations, which serves both backward passes;
-//! 3. the Fisher matrix is sampled: an action drawn from the policy at every observation, and a value drawn from a Gaussian
-//!    around V; a backward pass of their log-likelihoods, from which K-FAC's factors are updated ([`Kfac::observe`]);
-//! 4. the backward pass of the loss `-mean(A log pi) + vf_coef * mean((V - R)^2) - ent_coef * mean(H)`, the gradient clipped to
-//!    `max_grad_norm` as a whole;
+//! 3. the Fisher matrix is sampled: an action drawn from the policy at every observation, and a value drawn from a
+//!    Gaussian around V; a backward pass of their log-likelihoods, from which K-FAC's factors are updated
+//!    ([`Kfac::observe`]);
+//! 4. the backward pass of the loss `-mean(A log pi) + vf_coef * mean((V - R)^2) - ent_coef * mean(H)`, the gradient
+//!    clipped to `max_grad_norm` as a whole;
 //! 5. one K-FAC step ([`Kfac::step`]): natural gradient, trust region, momentum.
 //!
-//! Details that matter. The value's Gaussian has variance `1 / vf_fisher_coef`; with 1, and `vf_coef` 0.5, its natural gradient
-//! is the Gauss-Newton step of the squared error. The trust region is that of action and value together, whether or not the
-//! networks share layers: an update in which the value is far off moves the policy less. The log standard deviations of
-//! continuous actions have an exact Fisher of 2. A number that is not finite never reaches the parameters.
+//! Details that matter. The value's Gaussian has variance `1 / vf_fisher_coef`; with 1, and `vf_coef` 0.5, its natural
+//! gradient is the Gauss-Newton step of the squared error. The trust region is that of action and value together,
+//! whether or not the networks share layers: an update in which the value is far off moves the policy less. The log
+//! standard deviations of continuous actions have an exact Fisher of 2. A number that is not finite never reaches the
+//! parameters.
 //!
-//! `kl_clip` and `vf_fisher_coef` have to be read with care. ACKTR's authors write `nu = min(learning_rate, sqrt(2 delta / g F^-1 g))`;
-//! the public code that EPGT's experiments ran on leaves out the 2, and so does `kl_clip`: it is twice the divergence that a step is
-//! allowed. That code also samples the value's Fisher matrix with the gradient of `(V - v)^2`, which is twice that of the
-//! log-likelihood: its value of unit variance is our `vf_fisher_coef = 4`. With a trunk that policy and value share this matters: on Breakout a
-//! `kl_clip` of 0.004 with `vf_fisher_coef = 1` ended with a value that explains nothing for good, and 0.003 with 4 did not.
+//! `kl_clip` and `vf_fisher_coef` have to be read with care. ACKTR's authors write `nu = min(learning_rate, sqrt(2
+//! delta / g F^-1 g))`; the public code that EPGT's experiments ran on leaves out the 2, and so does `kl_clip`: it is
+//! twice the divergence that a step is allowed. That code also samples the value's Fisher matrix with the gradient of
+//! `(V - v)^2`, which is twice that of the log-likelihood: its value of unit variance is our `vf_fisher_coef = 4`. With
+//! a trunk that policy and value share this matters: on Breakout a `kl_clip` of 0.004 with `vf_fisher_coef = 1` ended
+//! with a value that explains nothing for good, and 0.003 with 4 did not.
 //!
-//! The divergence that is limited is the one K-FAC predicts, which takes layers for independent. The real one is larger: on
-//! CartPole and Pendulum, where 1e-5 was allowed, the value's was 3 to 4 times that at the first step and mostly 4 to 25
-//! times later.
+//! The divergence that is limited is the one K-FAC predicts, which takes layers for independent. The real one is
+//! larger: on CartPole and Pendulum, where 1e-5 was allowed, the value's was 3 to 4 times that at the first step and
+//! mostly 4 to 25 times later.
 
 use std::borrow::Cow;
 
@@ -50,12 +54,14 @@ epgt_settings::settings! {
         /// Steps that every environment takes before an update.
         @ "T"
         pub n_steps: usize = 20;
-        /// Largest step along the natural gradient. The trust region makes most steps smaller: while it does, this has no effect.
+        /// Largest step along the natural gradient. The trust region makes most steps smaller: while it does, this has
+        /// no effect.
         @ "\\eta"
         pub learning_rate: f64 = 0.25;
         /// How the learning rate changes over training.
         pub learning_rate_schedule: Schedule = Schedule::Constant;
-        /// Size of the trust region: twice the KL divergence by which one update may move the distribution of actions and values.
+        /// Size of the trust region: twice the KL divergence by which one update may move the distribution of actions
+        /// and values.
         @ "\\delta"
         pub kl_clip: f64 = 0.002;
         /// Added to the Fisher matrix before it is inverted. More makes the direction that of the plain gradient.
@@ -69,7 +75,8 @@ epgt_settings::settings! {
         /// Discount factor.
         @ "\\gamma"
         pub gamma: f64 = 0.99;
-        /// Bias-variance trade-off of generalised advantage estimation: 0 trusts the value network, 1 trusts the rewards seen.
+        /// Bias-variance trade-off of generalised advantage estimation: 0 trusts the value network, 1 trusts the
+        /// rewards seen.
         @ "\\lambda"
         pub gae_lambda: f64 = 0.95;
         /// Weight of the entropy bonus.
@@ -78,8 +85,8 @@ epgt_settings::settings! {
         pub vf_coef: f64 = 0.5;
         /// Weight of the value in the Fisher matrix: the inverse variance of the Gaussian that a value stands for.
         pub vf_fisher_coef: f64 = 1.0;
-        /// The gradient of all weights together is scaled down to this norm before it meets the Fisher matrix; 0 turns it off.
-        /// Where the trust region limits the step, this has no effect.
+        /// The gradient of all weights together is scaled down to this norm before it meets the Fisher matrix; 0 turns
+        /// it off. Where the trust region limits the step, this has no effect.
         pub max_grad_norm: f64 = 0.5;
         /// Whether the advantages of a rollout are shifted and scaled to mean 0 and deviation 1.
         pub normalize_advantage: bool = false;
@@ -183,7 +190,8 @@ impl MethodSettings for AcktrSettings {
 
 /// ACKTR: its current settings and the state of K-FAC.
 ///
-/// A checkpoint keeps `kfac` and `rng`; the scheduled settings are the hyper-agent's, and everything else is recomputed.
+/// A checkpoint keeps `kfac` and `rng`; the scheduled settings are the hyper-agent's, and everything else is
+/// recomputed.
 ///
 /// ```
 /// use epgt_envs::{Normalizer, VecEnv};
@@ -265,8 +273,8 @@ impl Acktr {
         Ok(stats)
     }
 
-    /// Samples the Fisher matrix at the observations of the last forward pass. Each row's likelihood counts for itself: K-FAC
-    /// takes the mean over rows.
+    /// Samples the Fisher matrix at the observations of the last forward pass. Each row's likelihood counts for itself:
+    /// K-FAC takes the mean over rows.
     fn observe(&mut self, agent: &mut ActorCritic) -> Result<(), NotFinite> {
         let Self {
             work,
@@ -282,8 +290,8 @@ impl Acktr {
             .sample(outputs, log_std, rng, actions, &mut work.log_prob_gradient);
         work.log_prob_gradient.fill(1.0);
         work.entropy_gradient.fill(0.0);
-        // A value v drawn from N(V, 1 / c) has the log-likelihood -c (v - V)^2 / 2, whose gradient c (v - V) is sqrt(c) times
-        // a standard normal number.
+        // A value v drawn from N(V, 1 / c) has the log-likelihood -c (v - V)^2 / 2, whose gradient c (v - V) is sqrt(c)
+        // times a standard normal number.
         let scale = self.settings.vf_fisher_coef.sqrt();
         work.value_gradient.fill_with(|| (scale * rng.standard_normal()) as f32);
         self.kfac.decay = self.settings.stats_decay as f32;

@@ -1,9 +1,9 @@
 //! The agent: a policy network, a value network, and the distribution its actions are drawn from.
 //!
-//! All weights live in one [`Parameters`], so the optimiser, the hyper-state and a checkpoint see one flat vector with named
-//! parts. A method needs only four verbs of it: [`ActorCritic::forward`] on a batch, the two outputs, and
-//! [`ActorCritic::backward`] with the gradients of both. Whether the networks share hidden layers, and whether actions are squashed
-//! on their way into the environment, is nobody else's business.
+//! All weights live in one [`Parameters`], so the optimiser, the hyper-state and a checkpoint see one flat vector with
+//! named parts. A method needs only four verbs of it: [`ActorCritic::forward`] on a batch, the two outputs, and
+//! [`ActorCritic::backward`] with the gradients of both. Whether the networks share hidden layers, and whether actions
+//! are squashed on their way into the environment, is nobody else's business.
 
 use crate::remote::Place;
 use crate::squash::Squash;
@@ -23,8 +23,8 @@ const VALUE_GAIN: f32 = 1.0;
 /// Policy and value networks with all their weights.
 ///
 /// Tensors are named `policy.0.weight`, `policy.0.bias`, ..., `value.0.weight`, ... and, for continuous actions,
-/// `policy.log_std`. Where hidden layers are shared, these are `trunk.0.weight`, ... and the other two networks have a layer each.
-/// Networks on images always share theirs, `trunk.conv.0.weight`, ... and `trunk.dense.0.weight`, ...
+/// `policy.log_std`. Where hidden layers are shared, these are `trunk.0.weight`, ... and the other two networks have a
+/// layer each. Networks on images always share theirs, `trunk.conv.0.weight`, ... and `trunk.dense.0.weight`, ...
 ///
 /// ```
 /// use epgt_envs::Space;
@@ -167,8 +167,8 @@ impl ActorCritic {
         }
     }
 
-    /// Samples an action for each of `n` observations; writes its log-probability and the observation's value. The actions are
-    /// as drawn: the environment is given [`ActorCritic::for_task`] of them.
+    /// Samples an action for each of `n` observations; writes its log-probability and the observation's value. The
+    /// actions are as drawn: the environment is given [`ActorCritic::for_task`] of them.
     pub fn act<'a>(
         &mut self,
         observations: impl Into<Rows<'a>>,
@@ -184,12 +184,12 @@ impl ActorCritic {
         values.copy_from_slice(self.value_output());
     }
 
-    /// What the environment is given for actions as drawn: with `squash`, `middle + half * tanh(drawn)` of the task's bounds, else
-    /// the actions themselves.
+    /// What the environment is given for actions as drawn: with `squash`, `middle + half * tanh(drawn)` of the task's
+    /// bounds, else the actions themselves.
     ///
-    /// Losses speak of the actions as drawn. The density of a squashed action is that of the draw divided by the slope of
-    /// the tanh there, which no weight changes: it cancels in ratios of probabilities and in divergences, and has no gradient.
-    /// Only the entropy is another; the one learned with is that before squashing.
+    /// Losses speak of the actions as drawn. The density of a squashed action is that of the draw divided by the slope
+    /// of the tanh there, which no weight changes: it cancels in ratios of probabilities and in divergences, and has no
+    /// gradient. Only the entropy is another; the one learned with is that before squashing.
     ///
     /// ```
     /// # use epgt_pg::{ActorCritic, PolicySettings};
@@ -206,8 +206,8 @@ impl ActorCritic {
         }
     }
 
-    /// The likeliest action for each of `n` observations, as the environment is given it: what evaluation and a deployed policy
-    /// use. A squashed policy's is the squashed mean.
+    /// The likeliest action for each of `n` observations, as the environment is given it: what evaluation and a
+    /// deployed policy use. A squashed policy's is the squashed mean.
     pub fn act_greedy<'a>(&mut self, observations: impl Into<Rows<'a>>, n: usize, actions: &mut [f32]) {
         self.forward_policy(observations, n);
         self.distribution.mode(self.policy_output(), actions);
@@ -216,8 +216,8 @@ impl ActorCritic {
         }
     }
 
-    /// An action drawn for each observation, as the environment is given it, with a generator of its own for each: what is drawn
-    /// for one does not depend on how many others there are.
+    /// An action drawn for each observation, as the environment is given it, with a generator of its own for each: what
+    /// is drawn for one does not depend on how many others there are.
     pub fn act_drawn<'a>(&mut self, observations: impl Into<Rows<'a>>, rngs: &mut [Pcg64], actions: &mut [f32]) {
         self.forward_policy(observations, rngs.len());
         let (outputs, size) = (self.distribution.outputs(), actions.len() / rngs.len());

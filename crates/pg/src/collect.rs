@@ -1,4 +1,5 @@
-//! The environment phase: the agent acts T steps in each of N environments (`G = Agent(pi)` of the paper's Algorithm 1).
+//! The environment phase: the agent acts T steps in each of N environments (`G = Agent(pi)` of the paper's Algorithm
+//! 1).
 
 use crate::{ActorCritic, Rollout};
 use epgt_envs::{EnvError, Normalizer, RowsMut, StepRow, VecEnv};
@@ -6,9 +7,9 @@ use epgt_rng::Pcg64;
 
 /// Fills `rollout` with the next T steps of every environment.
 ///
-/// The first call resets the environments; later ones go on from the last observations of the phase before. The observations of
-/// truncated episodes are valued here, because the environment has moved on to the next episode by the time of the update.
-/// See the crate's documentation for an example.
+/// The first call resets the environments; later ones go on from the last observations of the phase before. The
+/// observations of truncated episodes are valued here, because the environment has moved on to the next episode by the
+/// time of the update. See the crate's documentation for an example.
 pub fn collect(
     rollout: &mut Rollout,
     envs: &mut VecEnv,

@@ -1,9 +1,9 @@
 //! Action distributions: what the policy network's outputs mean.
 //!
-//! Plain functions over batches of rows, with no state and no allocation. A row of outputs holds the logits of a categorical
-//! distribution, or the means of a diagonal Gaussian whose log standard deviations do not depend on the observation (one
-//! `log_std` row for the whole batch; empty for the categorical). Losses speak of log-probabilities and entropies;
-//! [`ActionDistribution::backward`] carries their gradients on to the outputs.
+//! Plain functions over batches of rows, with no state and no allocation. A row of outputs holds the logits of a
+//! categorical distribution, or the means of a diagonal Gaussian whose log standard deviations do not depend on the
+//! observation (one `log_std` row for the whole batch; empty for the categorical). Losses speak of log-probabilities
+//! and entropies; [`ActionDistribution::backward`] carries their gradients on to the outputs.
 
 use std::sync::Arc;
 
@@ -47,7 +47,8 @@ pub enum ActionDistribution {
 use ActionDistribution::{Categorical, DiagonalGaussian, MultiCategorical};
 
 impl ActionDistribution {
-    /// The distribution for an action space: categorical for a discrete one, several for a multi-discrete one, Gaussian for a box.
+    /// The distribution for an action space: categorical for a discrete one, several for a multi-discrete one, Gaussian
+    /// for a box.
     ///
     /// # Panics
     /// If it is a space of images.
@@ -215,11 +216,11 @@ impl ActionDistribution {
         }
     }
 
-    /// Carries gradients with respect to each row's log-probability and entropy on to the outputs and `log_std`. Both results
-    /// are overwritten.
+    /// Carries gradients with respect to each row's log-probability and entropy on to the outputs and `log_std`. Both
+    /// results are overwritten.
     ///
-    /// Categorical: `d logp(a) / d logit_j = [j = a] - p_j`, `d H / d logit_j = -p_j (log p_j + H)`.
-    /// Gaussian: with `z = (a - mean) / std`, `d logp / d mean = z / std`, `d logp / d log_std = z^2 - 1`, `d H / d log_std = 1`.
+    /// Categorical: `d logp(a) / d logit_j = [j = a] - p_j`, `d H / d logit_j = -p_j (log p_j + H)`. Gaussian: with `z
+    /// = (a - mean) / std`, `d logp / d mean = z / std`, `d logp / d log_std = z^2 - 1`, `d H / d log_std = 1`.
     pub fn backward(
         &self,
         (outputs, log_std): (&[f32], &[f32]),

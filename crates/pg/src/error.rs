@@ -1,4 +1,5 @@
-//! What can be wrong with the settings of networks, methods and rules, or with a checkpoint of them: each as one sentence for the user.
+//! What can be wrong with the settings of networks, methods and rules, or with a checkpoint of them: each as one
+//! sentence for the user.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Returns and advantages of a rollout, as pure functions over `[T][N]` arrays.
 //!
-//! An episode can end in two ways and they are kept apart. A *termination* is the task's own end: nothing follows, the future
-//! is worth 0. A *truncation* is a time limit: the episode would have gone on, so the future is worth the value of the
-//! observation it was cut at. Both stop the accumulation, since the next row belongs to another episode.
+//! An episode can end in two ways and they are kept apart. A *termination* is the task's own end: nothing follows, the
+//! future is worth 0. A *truncation* is a time limit: the episode would have gone on, so the future is worth the value
+//! of the observation it was cut at. Both stop the accumulation, since the next row belongs to another episode.
 
 /// The rollout that is credited: rows of N numbers, one row per step.
 #[derive(Clone, Copy, Debug)]
@@ -86,9 +86,9 @@ pub fn advantages_and_returns(
     }
 }
 
-/// How the advantages of [`advantages_and_returns`] move with gamma and with lambda, exactly: the recursion differentiated,
-/// `dA_t/dgamma = V(s_(t+1)) + lambda A_(t+1) + gamma lambda dA_(t+1)/dgamma` and
-/// `dA_t/dlambda = gamma A_(t+1) + gamma lambda dA_(t+1)/dlambda`. Values are constants, so value targets move alike.
+/// How the advantages of [`advantages_and_returns`] move with gamma and with lambda, exactly: the recursion
+/// differentiated, `dA_t/dgamma = V(s_(t+1)) + lambda A_(t+1) + gamma lambda dA_(t+1)/dgamma` and `dA_t/dlambda = gamma
+/// A_(t+1) + gamma lambda dA_(t+1)/dlambda`. Values are constants, so value targets move alike.
 ///
 /// ```
 /// use epgt_pg::gae::{Segment, advantage_slopes};
@@ -130,11 +130,12 @@ pub fn advantage_slopes(
     }
 }
 
-/// The empirical return G of a rollout, the hyper-reward (paper, section "Hyperparameter Reinforcement Learning"): the mean over its steps of the discounted sum
-/// of raw rewards to the rollout's or the episode's end, bootstrapped with the value at the cut.
+/// The empirical return G of a rollout, the hyper-reward (paper, section "Hyperparameter Reinforcement Learning"): the
+/// mean over its steps of the discounted sum of raw rewards to the rollout's or the episode's end, bootstrapped with
+/// the value at the cut.
 ///
-/// `segment.rewards` are the raw rewards; `value_scale` turns a value into their unit (1 unless the values were learned from
-/// normalised rewards, then the deviation these were divided by).
+/// `segment.rewards` are the raw rewards; `value_scale` turns a value into their unit (1 unless the values were learned
+/// from normalised rewards, then the deviation these were divided by).
 ///
 /// ```
 /// use epgt_pg::gae::{Segment, discounted_return_mean};

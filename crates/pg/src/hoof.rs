@@ -3,17 +3,19 @@
 //!
 //! At every update many candidate steps are tried on the rollout that is already there, and the best is taken:
 //!
-//! 1. Where hyperparameters of the loss or the optimiser are tuned, a few *loss candidates* are drawn uniformly from their
-//!    ranges; each has its own gradient, clipped as usual. Without them there is the one gradient of the settings in force.
-//! 2. The *direction* of a gradient g is what A2C's RMSprop would subtract at a rate of 1, with this gradient already in its
-//!    running mean: `d = g / (sqrt(decay v + (1 - decay) g^2) + epsilon)`. It moves all weights, the value network's too.
-//! 3. For each direction rates are drawn uniformly from [0, ub]. A candidate policy is `theta - rate d` (a falling schedule
-//!    multiplies the rate, as it does for every scheduler).
-//! 4. A candidate whose mean KL divergence from the policy that acted exceeds `max_kl` is rejected. The others are scored by
-//!    weighted importance sampling: `sum_i w_i R_i / sum_i w_i`, with `w_i` the product over the T steps of environment i of the
-//!    probability ratios, and `R_i` what that environment earned in the rollout.
-//! 5. The best candidate is the update. When all were rejected nothing moves: the rate in force is 0, the other hyperparameters
-//!    stay, and RMSprop takes in the gradient of the first loss candidate.
+//! 1. Where hyperparameters of the loss or the optimiser are tuned, a few *loss candidates* are drawn uniformly from
+//!    their ranges; each has its own gradient, clipped as usual. Without them there is the one gradient of the settings
+//!    in force.
+//! 2. The *direction* of a gradient g is what A2C's RMSprop would subtract at a rate of 1, with this gradient already
+//!    in its running mean: `d = g / (sqrt(decay v + (1 - decay) g^2) + epsilon)`. It moves all weights, the value
+//!    network's too.
+//! 3. For each direction rates are drawn uniformly from [0, ub]. A candidate policy is `theta - rate d` (a falling
+//!    schedule multiplies the rate, as it does for every scheduler).
+//! 4. A candidate whose mean KL divergence from the policy that acted exceeds `max_kl` is rejected. The others are
+//!    scored by weighted importance sampling: `sum_i w_i R_i / sum_i w_i`, with `w_i` the product over the T steps of
+//!    environment i of the probability ratios, and `R_i` what that environment earned in the rollout.
+//! 5. The best candidate is the update. When all were rejected nothing moves: the rate in force is 0, the other
+//!    hyperparameters stay, and RMSprop takes in the gradient of the first loss candidate.
 //! 6. ub shrinks when more than 80% were rejected and grows when none was.
 //!
 //! The grid of the learning rate is not looked at: ub is the range. The grids of other hyperparameters give theirs.
@@ -34,8 +36,8 @@ epgt_settings::settings! {
     pub struct HoofSettings {
         /// Learning rates that are tried at every update, for each loss candidate.
         pub rate_candidates: usize = 100;
-        /// Combinations of the other tuned hyperparameters that are tried at every update, each with its own gradient. The time
-        /// of an update grows with it.
+        /// Combinations of the other tuned hyperparameters that are tried at every update, each with its own gradient.
+        /// The time of an update grows with it.
         pub loss_candidates: usize = 5;
         /// Upper bound of the learning rates at the start.
         pub upper_bound: f64 = 0.01;
@@ -47,9 +49,9 @@ epgt_settings::settings! {
         pub shrink_above: f64 = 0.8;
         /// Factor of the upper bound after an update for which none was rejected.
         pub grow: f64 = 1.25;
-        /// Whether what an environment earned is its discounted return with the value of where it was cut, instead of the sum of
-        /// the rewards of its T steps. Trap: where every step has the same reward, such as in CartPole, the sum says nothing, and
-        /// whichever candidate is not rejected may be taken.
+        /// Whether what an environment earned is its discounted return with the value of where it was cut, instead of
+        /// the sum of the rewards of its T steps. Trap: where every step has the same reward, such as in CartPole, the
+        /// sum says nothing, and whichever candidate is not rejected may be taken.
         pub bootstrap: bool = false;
     }
 }
@@ -170,8 +172,8 @@ impl Hoof {
         ]
     }
 
-    /// Tries the candidates. Leaves the best one's values in `settings` and its clipped gradient in `agent.params`, for the
-    /// optimiser to step with; the weights are as they were. `share` is what a schedule multiplies rates by.
+    /// Tries the candidates. Leaves the best one's values in `settings` and its clipped gradient in `agent.params`, for
+    /// the optimiser to step with; the weights are as they were. `share` is what a schedule multiplies rates by.
     pub(crate) fn choose(
         &mut self,
         settings: &mut A2cSettings,
@@ -297,7 +299,8 @@ impl Hoof {
         }
     }
 
-    /// Steps from the start along the direction; the estimate of what the policy there earns, or `None` where it is rejected.
+    /// Steps from the start along the direction; the estimate of what the policy there earns, or `None` where it is
+    /// rejected.
     fn try_step(&mut self, step: f32, agent: &mut ActorCritic, rollout: &Rollout) -> Option<f64> {
         let moves = self.start.iter().zip(&self.direction);
         for (weight, (start, direction)) in agent.params.values_mut().iter_mut().zip(moves) {

@@ -10,8 +10,8 @@ use crate::Rollout;
 pub struct Earned<'a> {
     /// The rollout.
     pub rollout: &'a Rollout,
-    /// The configured discount. It is the same while gamma is scheduled: otherwise a hyper-agent could raise its own score by raising
-    /// gamma.
+    /// The configured discount. It is the same while gamma is scheduled: otherwise a hyper-agent could raise its own
+    /// score by raising gamma.
     pub gamma: f32,
     /// What the critic's values are multiplied by to be raw rewards.
     pub value_scale: f32,
@@ -56,8 +56,8 @@ impl HyperReward {
         Self::weighted(name, meaning, move |earned| (score(earned), 1.0))
     }
 
-    /// The same, with how much the score of a rollout counts among those of an update phase; where all of them count nothing they count
-    /// alike.
+    /// The same, with how much the score of a rollout counts among those of an update phase; where all of them count
+    /// nothing they count alike.
     pub fn weighted(
         name: &str,
         meaning: &str,

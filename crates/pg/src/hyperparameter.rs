@@ -1,8 +1,9 @@
-//! Hyperparameters that may change while training goes on: what a hyper-agent can schedule (paper, section "Hyperparameter
-//! Reinforcement Learning" and appendix A.2).
+//! Hyperparameters that may change while training goes on: what a hyper-agent can schedule (paper, section
+//! "Hyperparameter Reinforcement Learning" and appendix A.2).
 //!
-//! A method lists the fields of its settings that can be scheduled once, with [`schedulable!`](crate::schedulable); afterwards they are read and
-//! set by their index in that list, so that the hot path looks up no names. What is common to the methods is described here.
+//! A method lists the fields of its settings that can be scheduled once, with [`schedulable!`](crate::schedulable);
+//! afterwards they are read and set by their index in that list, so that the hot path looks up no names. What is common
+//! to the methods is described here.
 
 use epgt_settings::number;
 
@@ -28,8 +29,8 @@ pub enum Kind {
 pub enum Effect {
     /// At the next policy update step.
     Update,
-    /// Once per rollout: the hyper-action is then chosen once per rollout, so that the choice that is credited is the one in
-    /// force.
+    /// Once per rollout: the hyper-action is then chosen once per rollout, so that the choice that is credited is the
+    /// one in force.
     Rollout,
 }
 

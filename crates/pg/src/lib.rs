@@ -2,8 +2,9 @@
 //!
 //! Data walks one way. [`collect`] fills a [`Rollout`] (the environment phase: the agent acts T steps in each of N
 //! environments), [`gae`] turns its rewards and values into advantages, [`losses`] turn those and the outputs of an
-//! [`ActorCritic`] into gradients through an [`ActionDistribution`], and a [`Method`] ([`A2c`], [`Ppo`] or [`Acktr`]) steps the
-//! parameters. What a hyper-agent may change between two updates is listed as [`Hyperparameter`]s and set by index.
+//! [`ActorCritic`] into gradients through an [`ActionDistribution`], and a [`Method`] ([`A2c`], [`Ppo`] or [`Acktr`])
+//! steps the parameters. What a hyper-agent may change between two updates is listed as [`Hyperparameter`]s and set by
+//! index.
 //!
 //! ```
 //! use epgt_envs::{Normalizer, VecEnv};

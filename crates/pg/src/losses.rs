@@ -1,8 +1,8 @@
 //! Losses as pure functions: each returns its value and writes its gradient.
 //!
-//! They speak of what a network's outputs say (log-probabilities, entropies, values), so they hold for any network and any
-//! action distribution; [`ActionDistribution::backward`](crate::ActionDistribution::backward) does the rest of the chain rule.
-//! All are means over the batch, as in Stable-Baselines3.
+//! They speak of what a network's outputs say (log-probabilities, entropies, values), so they hold for any network and
+//! any action distribution; [`ActionDistribution::backward`](crate::ActionDistribution::backward) does the rest of the
+//! chain rule. All are means over the batch, as in Stable-Baselines3.
 
 /// Policy-gradient loss of A2C, `-mean(A log pi(a|s))`; the advantages are constants.
 ///
@@ -35,8 +35,8 @@ pub struct Surrogate {
     pub clip_fraction: f32,
 }
 
-/// PPO's clipped surrogate, `-mean(min(r A, clip(r, 1 - c, 1 + c) A))` with the probability ratio `r = pi(a|s) / pi_old(a|s)`.
-/// The gradient is with respect to the new log-probabilities: 0 where clipping makes the objective flat.
+/// PPO's clipped surrogate, `-mean(min(r A, clip(r, 1 - c, 1 + c) A))` with the probability ratio `r = pi(a|s) /
+/// pi_old(a|s)`. The gradient is with respect to the new log-probabilities: 0 where clipping makes the objective flat.
 ///
 /// ```
 /// let mut gradient = [0.0; 2];
@@ -99,8 +99,8 @@ pub fn squared_error(values: &[f32], returns: &[f32], coefficient: f32, gradient
     share * sum
 }
 
-/// PPO's clipped value loss, `mean(max((V - R)^2, (V_c - R)^2))` with `V_c = V_old + clip(V - V_old, -c, c)`: an update gains
-/// nothing by moving a value further than `c` from where it was. Loss and gradient as in [`squared_error`].
+/// PPO's clipped value loss, `mean(max((V - R)^2, (V_c - R)^2))` with `V_c = V_old + clip(V - V_old, -c, c)`: an update
+/// gains nothing by moving a value further than `c` from where it was. Loss and gradient as in [`squared_error`].
 ///
 /// ```
 /// let mut gradient = [0.0; 2];
@@ -134,7 +134,8 @@ pub fn clipped_squared_error(
     share * sum
 }
 
-/// Entropy bonus, `-coefficient * mean(H)` in the loss. Returns the mean entropy; the gradient is of the loss (so negative).
+/// Entropy bonus, `-coefficient * mean(H)` in the loss. Returns the mean entropy; the gradient is of the loss (so
+/// negative).
 ///
 /// ```
 /// let mut gradient = [0.0; 2];

@@ -1,19 +1,20 @@
 //! Meta-gradients (Xu, van Hasselt and Silver, 2018, as the paper uses them for rates): the paper's second
 //! sequential rival, its TMG.
 //!
-//! A2C's update made of the weights theta the weights `theta'(eta) = theta - alpha P c(g) g`, where eta are hyperparameters: the
-//! learning rate alpha, and gamma and lambda, which shape the gradient g. P is RMSprop's diagonal `1 / (sqrt(v) + epsilon)`, held
-//! constant, and c the clipping factor. The policy at theta' then collects a rollout, and that rollout's objective
-//! `J(theta') = mean(A' log pi(a'|s'))`, the policy-gradient objective with advantages by the *configured* gamma and lambda, tells
-//! how to change eta:
+//! A2C's update made of the weights theta the weights `theta'(eta) = theta - alpha P c(g) g`, where eta are
+//! hyperparameters: the learning rate alpha, and gamma and lambda, which shape the gradient g. P is RMSprop's diagonal
+//! `1 / (sqrt(v) + epsilon)`, held constant, and c the clipping factor. The policy at theta' then collects a rollout,
+//! and that rollout's objective `J(theta') = mean(A' log pi(a'|s'))`, the policy-gradient objective with advantages by
+//! the *configured* gamma and lambda, tells how to change eta:
 //!
-//! `dJ/deta = grad J(theta') . dtheta'/deta`, with `dtheta'/dalpha = -P c g`, and
-//! `dtheta'/dlambda = -alpha P d(c g)/dlambda`, where `dg/dlambda` is the loss's gradient with the exact derivatives of the
-//! advantages and value targets in their place, and the clipping is differentiated through; gamma alike.
+//! `dJ/deta = grad J(theta') . dtheta'/deta`, with `dtheta'/dalpha = -P c g`, and `dtheta'/dlambda = -alpha P d(c
+//! g)/dlambda`, where `dg/dlambda` is the loss's gradient with the exact derivatives of the advantages and value
+//! targets in their place, and the clipping is differentiated through; gamma alike.
 //!
-//! As in that work the dependence of theta on earlier values of eta is cut off. What differs: a step is taken in `ln alpha`, and
-//! in the logit of gamma and lambda, and each meta-gradient is divided by its running root mean square, so that one step size
-//! fits hyperparameters and tasks of any scale. The grid of `--tune` gives the bounds; the start is the setting's own value.
+//! As in that work the dependence of theta on earlier values of eta is cut off. What differs: a step is taken in `ln
+//! alpha`, and in the logit of gamma and lambda, and each meta-gradient is divided by its running root mean square, so
+//! that one step size fits hyperparameters and tasks of any scale. The grid of `--tune` gives the bounds; the start is
+//! the setting's own value.
 
 use epgt_nn::{Adam, RmsProp, dot};
 use serde::{Deserialize, Serialize};
@@ -27,8 +28,8 @@ epgt_settings::settings! {
     /// Settings of the scheduler `meta-gradient`.
     #[derive(Copy)]
     pub struct MetaGradientSettings {
-        /// How far one update moves the logarithm of the learning rate, and the logit of gamma and gae_lambda, by a meta-gradient of
-        /// usual size.
+        /// How far one update moves the logarithm of the learning rate, and the logit of gamma and gae_lambda, by a
+        /// meta-gradient of usual size.
         @ "\\beta"
         pub rate: f64 = 0.01;
         /// Decay of the running mean of squared meta-gradients, whose root is their usual size.
@@ -186,8 +187,8 @@ impl MetaGradient {
         Ok(())
     }
 
-    /// Before an update: the rollout was collected by the weights that the last update made, so its objective says how that
-    /// update's hyperparameters should have been. Moves them and leaves them in `settings`.
+    /// Before an update: the rollout was collected by the weights that the last update made, so its objective says how
+    /// that update's hyperparameters should have been. Moves them and leaves them in `settings`.
     pub(crate) fn learn(
         &mut self,
         settings: &mut A2cSettings,
@@ -223,9 +224,9 @@ impl MetaGradient {
         }
     }
 
-    /// After the clipped gradient of an update was made, and before the optimiser's step with it: keeps how the weights after
-    /// that step move with each hyperparameter. `norm` is the gradient's norm before clipping, `rate` the step size in force and
-    /// `share` what a schedule multiplied it by.
+    /// After the clipped gradient of an update was made, and before the optimiser's step with it: keeps how the weights
+    /// after that step move with each hyperparameter. `norm` is the gradient's norm before clipping, `rate` the step
+    /// size in force and `share` what a schedule multiplied it by.
     #[expect(clippy::too_many_arguments, reason = "the parts of an A2C and of its update")]
     pub(crate) fn remember(
         &mut self,
@@ -255,7 +256,8 @@ impl MetaGradient {
                 Role::Gamma => &self.slopes[0],
                 Role::Lambda => &self.slopes[1],
             };
-            // The loss's gradient with slopes in the place of advantages and targets; the value loss falls as targets rise.
+            // The loss's gradient with slopes in the place of advantages and targets; the value loss falls as targets
+            // rise.
             losses::policy_gradient(&work.log_probs, slopes, &mut work.log_prob_gradient);
             work.entropy_gradient.fill(0.0);
             let weight = -2.0 * settings.vf_coef as f32 / slopes.len() as f32;
@@ -285,8 +287,8 @@ fn scale(numbers: &mut [f32], factor: f32) {
     }
 }
 
-/// Turns the slope of a gradient into that of the clipped gradient, `c g` with `c = M / (|g| + 1e-6)` where that is below 1:
-/// `d(c g) = c dg - c g (g . dg) / (|g| (|g| + 1e-6))`.
+/// Turns the slope of a gradient into that of the clipped gradient, `c g` with `c = M / (|g| + 1e-6)` where that is
+/// below 1: `d(c g) = c dg - c g (g . dg) / (|g| (|g| + 1e-6))`.
 fn clip_slope(slope: &mut [f32], clipped: &[f32], norm: f32, max_norm: f32) {
     let factor = max_norm / (norm + 1e-6);
     if factor >= 1.0 {

@@ -1,8 +1,8 @@
 //! A policy-gradient method as a trainer sees it.
 //!
-//! A rollout is followed by an update phase of one or more update steps; before each, the hyper-agent may change what can be
-//! scheduled. A method is a file of its own: settings that implement [`MethodSettings`], and the method at work, which implements
-//! [`Method`].
+//! A rollout is followed by an update phase of one or more update steps; before each, the hyper-agent may change what
+//! can be scheduled. A method is a file of its own: settings that implement [`MethodSettings`], and the method at work,
+//! which implements [`Method`].
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -17,7 +17,8 @@ use crate::{
     UpdateStats,
 };
 
-/// The settings of a method: what a configuration holds and prints, what can be scheduled, and how the method is made of them.
+/// The settings of a method: what a configuration holds and prints, what can be scheduled, and how the method is made
+/// of them.
 ///
 /// ```
 /// use epgt_pg::{MethodSettings, PpoSettings, Schedulable};
@@ -46,7 +47,8 @@ pub trait MethodSettings: Settings + Schedulable + Debug + Send + Sync {
     /// The discount factor.
     fn gamma(&self) -> f64;
 
-    /// Names of the hyperparameters that fall over training: what is chosen for them is multiplied by the share that is left.
+    /// Names of the hyperparameters that fall over training: what is chosen for them is multiplied by the share that is
+    /// left.
     fn falling(&self) -> Vec<&'static str> {
         Vec::new()
     }
@@ -92,9 +94,10 @@ impl PartialEq for Box<dyn MethodSettings> {
 
 /// A method at work: its settings and the state of its optimiser.
 ///
-/// What an implementation needs is public: [`Workspace`](crate::update::Workspace) runs the networks forward and pushes gradients back,
-/// [`losses`](crate::losses) are pure functions, [`clip`](crate::update::clip) and [`ActorCritic::descend`] make the step, and
-/// [`schedulable!`](crate::schedulable) lists what a hyper-agent may change.
+/// What an implementation needs is public: [`Workspace`](crate::update::Workspace) runs the networks forward and pushes
+/// gradients back, [`losses`](crate::losses) are pure functions, [`clip`](crate::update::clip) and
+/// [`ActorCritic::descend`] make the step, and [`schedulable!`](crate::schedulable) lists what a hyper-agent may
+/// change.
 pub trait Method: Send {
     /// What can be scheduled, as it was at the last update or has been set since.
     fn schedulable(&self) -> &dyn Schedulable;
@@ -146,8 +149,8 @@ pub trait Method: Send {
     /// Goes on from a checkpoint of the same method.
     fn restore(&mut self, saved: SavedMethod<'_>) -> Result<(), PgError>;
 
-    /// Takes over what the optimiser of another agent with the same networks has gathered, and nothing else: generators stay its own,
-    /// and so do the settings, which are given to the optimiser at every update.
+    /// Takes over what the optimiser of another agent with the same networks has gathered, and nothing else: generators
+    /// stay its own, and so do the settings, which are given to the optimiser at every update.
     fn adopt(&mut self, other: SavedMethod<'_>) -> Result<(), PgError>;
 
     /// Reads the optimiser's state from the processor that the networks are on.

@@ -1,7 +1,7 @@
 //! Several independent categorical distributions side by side: what a multi-discrete action space asks for.
 //!
-//! A row of outputs holds the logits of the first choice, then those of the second, and so on. Log-probabilities, entropies and
-//! divergences of independent choices are sums over them.
+//! A row of outputs holds the logits of the first choice, then those of the second, and so on. Log-probabilities,
+//! entropies and divergences of independent choices are sums over them.
 
 use epgt_rng::Pcg64;
 

@@ -38,22 +38,23 @@ epgt_settings::settings! {
         pub hidden: Vec<usize> = vec![32, 32];
         /// Widths of the value network's hidden layers; auto is the same as hidden.
         pub value_hidden: Option<Vec<usize>> = None;
-        /// Whether policy and value share the hidden layers and differ only in their last. It saves time where observations are
-        /// large; the weight of the value loss then decides whom the shared layers serve.
+        /// Whether policy and value share the hidden layers and differ only in their last. It saves time where
+        /// observations are large; the weight of the value loss then decides whom the shared layers serve.
         pub shared: bool = false;
         /// The non-linearity between layers.
         pub activation: HiddenActivation = HiddenActivation::Tanh;
-        /// Whether weights start orthogonal (gain 1.41, last layer of the policy 0.01 and of the value 1); otherwise they are
-        /// uniform within 1 / sqrt(inputs). Biases start at 0 either way.
+        /// Whether weights start orthogonal (gain 1.41, last layer of the policy 0.01 and of the value 1); otherwise
+        /// they are uniform within 1 / sqrt(inputs). Biases start at 0 either way.
         pub ortho_init: bool = true;
-        /// Initial log standard deviation of continuous actions. 0 explores with a deviation of 1 in the task's own units (with
-        /// squash: before it), which is far too much where the actions are confined to something like [-0.4, 0.4]: lower it there.
+        /// Initial log standard deviation of continuous actions. 0 explores with a deviation of 1 in the task's own
+        /// units (with squash: before it), which is far too much where the actions are confined to something like
+        /// [-0.4, 0.4]: lower it there.
         pub log_std_init: f32 = 0.0;
-        /// Whether continuous actions are bent into the task's bounds by a tanh, instead of being clipped to them. Entropies are
-        /// those before it.
+        /// Whether continuous actions are bent into the task's bounds by a tanh, instead of being clipped to them.
+        /// Entropies are those before it.
         pub squash: bool = false;
-        /// Channels of each convolution, where observations are images. Their network is always shared, with rectifiers;
-        /// hidden, value_hidden, shared and activation are for tasks whose observations are numbers.
+        /// Channels of each convolution, where observations are images. Their network is always shared, with
+        /// rectifiers; hidden, value_hidden, shared and activation are for tasks whose observations are numbers.
         pub conv_channels: Vec<usize> = vec![32, 64, 32];
         /// Side in pixels of each convolution's window.
         pub conv_kernels: Vec<usize> = vec![8, 4, 3];
@@ -133,8 +134,8 @@ impl PolicySettings {
         Ok(())
     }
 
-    /// Refuses what does not fit the task, in one sentence: only numbers between finite bounds can be squashed, and the windows of
-    /// convolutions must fit into what they look at.
+    /// Refuses what does not fit the task, in one sentence: only numbers between finite bounds can be squashed, and the
+    /// windows of convolutions must fit into what they look at.
     ///
     /// ```
     /// use epgt_pg::PolicySettings;

@@ -4,15 +4,16 @@
 //!
 //! 1. an epoch is a random order of the T * N steps; a minibatch is the next `batch_size` of them, or what is left;
 //! 2. advantages and value targets by GAE, made again whenever gamma or lambda has changed;
-//! 3. one forward pass of both networks over the minibatch, its advantages shifted and scaled to mean 0 and deviation 1;
+//! 3. one forward pass of both networks over the minibatch, its advantages shifted and scaled to mean 0 and deviation
+//!    1;
 //! 4. loss = clipped surrogate + `vf_coef` * clipped value loss - `ent_coef` * mean(H) ([`losses`]);
 //! 5. one backward pass, the gradient clipped to `max_grad_norm` as a whole, one Adam step.
 //!
-//! So every hyperparameter but the rollout's length and the number of epochs can change from one step to the next, which is
-//! what [`Ppo::step`] is for. Details that matter: the value loss has no factor 1/2 (as in Stable-Baselines3; where it
-//! has one, as in CleanRL, halve `vf_coef` to compare); Adam's epsilon is 1e-5; the statistics that value targets are clipped
-//! against are those of the policy that acted; with `target_kl` the phase ends *before* the step that would go too far. A
-//! gradient that is not finite never reaches the parameters.
+//! So every hyperparameter but the rollout's length and the number of epochs can change from one step to the next,
+//! which is what [`Ppo::step`] is for. Details that matter: the value loss has no factor 1/2 (as in Stable-Baselines3;
+//! where it has one, as in CleanRL, halve `vf_coef` to compare); Adam's epsilon is 1e-5; the statistics that value
+//! targets are clipped against are those of the policy that acted; with `target_kl` the phase ends *before* the step
+//! that would go too far. A gradient that is not finite never reaches the parameters.
 
 use std::borrow::Cow;
 
@@ -48,15 +49,16 @@ epgt_settings::settings! {
         /// How far the probability of an action may move before its gradient is cut off, as a share.
         @ "\\epsilon"
         pub clip_range: f64 = 0.2;
-        /// How far a value may move before its gradient is cut off, in units of the (normalised) return; 0 turns it off.
-        /// Without reward normalisation this depends on the scale of the rewards: use 0 there.
+        /// How far a value may move before its gradient is cut off, in units of the (normalised) return; 0 turns it
+        /// off. Without reward normalisation this depends on the scale of the rewards: use 0 there.
         pub clip_range_vf: f64 = 0.2;
         /// How both clip ranges change over training.
         pub clip_schedule: Schedule = Schedule::Constant;
         /// Discount factor.
         @ "\\gamma"
         pub gamma: f64 = 0.99;
-        /// Bias-variance trade-off of generalised advantage estimation: 0 trusts the value network, 1 trusts the rewards seen.
+        /// Bias-variance trade-off of generalised advantage estimation: 0 trusts the value network, 1 trusts the
+        /// rewards seen.
         @ "\\lambda"
         pub gae_lambda: f64 = 0.95;
         /// Whether the advantages of each minibatch are shifted and scaled to mean 0 and deviation 1.
@@ -67,8 +69,8 @@ epgt_settings::settings! {
         pub vf_coef: f64 = 0.5;
         /// The gradient of all weights together is scaled down to this norm.
         pub max_grad_norm: f64 = 0.5;
-        /// Ends an update phase early when the estimated divergence from the policy that acted exceeds 1.5 times this; auto is
-        /// never.
+        /// Ends an update phase early when the estimated divergence from the policy that acted exceeds 1.5 times this;
+        /// auto is never.
         pub target_kl: Option<f64> = None;
         /// Decay of Adam's running mean of gradients.
         pub adam_beta1: f64 = 0.9;
@@ -193,7 +195,8 @@ impl MethodSettings for PpoSettings {
 
 /// PPO: its current settings, the optimiser's state and where it is in the update phase.
 ///
-/// A checkpoint is made between two phases and keeps `optimiser` and `rng`; the scheduled settings are the hyper-agent's.
+/// A checkpoint is made between two phases and keeps `optimiser` and `rng`; the scheduled settings are the
+/// hyper-agent's.
 ///
 /// ```
 /// use epgt_envs::{Normalizer, VecEnv};
@@ -393,8 +396,8 @@ impl Method for Ppo {
         self.remaining = remaining;
     }
 
-    /// The next minibatch of the rollout that `agent` has collected. The first step after a phase was over begins a new one. Afterwards
-    /// `agent.params` holds the clipped gradient of this step.
+    /// The next minibatch of the rollout that `agent` has collected. The first step after a phase was over begins a new
+    /// one. Afterwards `agent.params` holds the clipped gradient of this step.
     fn step(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<Phase, NotFinite> {
         let mut phase = match self.phase.take() {
             Some(phase) => phase,

@@ -1,7 +1,7 @@
 //! What one environment phase leaves behind: T steps of N environments as contiguous `[T][N][..]` arrays.
 //!
-//! Allocated once and overwritten by every phase. The environments write straight into it, the policy reads whole rows from it,
-//! and the update sees all steps as one batch of T * N rows without a copy.
+//! Allocated once and overwritten by every phase. The environments write straight into it, the policy reads whole rows
+//! from it, and the update sees all steps as one batch of T * N rows without a copy.
 
 use crate::gae::{Segment, advantage_slopes, advantages_and_returns, discounted_return_mean};
 use epgt_envs::{Episode, Observations, RowShape, Rows};
@@ -53,8 +53,8 @@ pub struct Rollout {
 }
 
 impl Rollout {
-    /// Room for `steps` steps of `n` environments, with observations of this shape (or so many numbers) and `action` numbers per
-    /// action.
+    /// Room for `steps` steps of `n` environments, with observations of this shape (or so many numbers) and `action`
+    /// numbers per action.
     pub fn new(steps: usize, n: usize, observation: impl Into<RowShape>, action: usize) -> Self {
         let observation = observation.into();
         assert!(steps > 0 && n > 0, "a rollout has at least one step of one environment");
@@ -79,7 +79,8 @@ impl Rollout {
         }
     }
 
-    /// Makes the next phase `steps` long; what it starts from stays. Allocates only where it grows beyond what it has been.
+    /// Makes the next phase `steps` long; what it starts from stays. Allocates only where it grows beyond what it has
+    /// been.
     pub fn set_steps(&mut self, steps: usize) {
         if steps == self.steps {
             return;
@@ -188,8 +189,8 @@ impl Rollout {
         (count > 0).then(|| sum / f64::from(count))
     }
 
-    /// How much of the returns' variance the values explain: 1 is perfect, 0 no better than a constant, negative worse. `None`
-    /// when the returns do not vary. The advantages must have been computed.
+    /// How much of the returns' variance the values explain: 1 is perfect, 0 no better than a constant, negative worse.
+    /// `None` when the returns do not vary. The advantages must have been computed.
     pub fn explained_variance(&self) -> Option<f32> {
         let spread = variance(self.returns.iter().copied());
         let left = variance(

@@ -1,9 +1,9 @@
 //! Update rules: schedulers that live inside a policy update, because they need its gradient.
 //!
-//! A hyper-agent picks hyperparameters before an update and sees the networks from outside. The paper's two sequential rivals
-//! do not: [`Hoof`] tries many step sizes along the update's own direction, and [`MetaGradient`] differentiates the next
-//! rollout's objective through the last update. A [`Rule`] is given to [`A2c`](crate::A2c), whose update calls it between its
-//! gradient and its optimiser step; the values it leaves in the settings are those that were in force.
+//! A hyper-agent picks hyperparameters before an update and sees the networks from outside. The paper's two sequential
+//! rivals do not: [`Hoof`] tries many step sizes along the update's own direction, and [`MetaGradient`] differentiates
+//! the next rollout's objective through the last update. A [`Rule`] is given to [`A2c`](crate::A2c), whose update calls
+//! it between its gradient and its optimiser step; the values it leaves in the settings are those that were in force.
 
 use std::borrow::Cow;
 
@@ -36,8 +36,8 @@ pub enum RuleSettings {
 }
 
 impl RuleSettings {
-    /// The settings of the A2C that this rule is to change, or one sentence why it cannot change these hyperparameters of this
-    /// method.
+    /// The settings of the A2C that this rule is to change, or one sentence why it cannot change these hyperparameters
+    /// of this method.
     ///
     /// ```
     /// use epgt_pg::{HoofSettings, PpoSettings, RuleSettings};

@@ -1,10 +1,10 @@
 //! Squashing: a draw of the Gaussian goes through a tanh into the task's bounds on its way into the environment.
 //!
-//! Everything that learns keeps speaking of the draw `u`, not of the action `a = squash(u)`. The density of `a` is that of `u`
-//! divided by the map's slope, so `log p(a) = log p(u) - log |da/du|`, and that slope depends on `u` alone. Hence the
-//! correction cancels in every ratio of probabilities and in the Kullback-Leibler divergence, and its gradient with respect to the
-//! weights is zero in the policy gradient. The one thing that differs is the entropy: the one learned with is that of the
-//! Gaussian, before squashing, which has a closed form.
+//! Everything that learns keeps speaking of the draw `u`, not of the action `a = squash(u)`. The density of `a` is that
+//! of `u` divided by the map's slope, so `log p(a) = log p(u) - log |da/du|`, and that slope depends on `u` alone.
+//! Hence the correction cancels in every ratio of probabilities and in the Kullback-Leibler divergence, and its
+//! gradient with respect to the weights is zero in the policy gradient. The one thing that differs is the entropy: the
+//! one learned with is that of the Gaussian, before squashing, which has a closed form.
 
 use epgt_envs::Space;
 use epgt_nn::kernel;

@@ -1,4 +1,5 @@
-//! The layers that policy and value share, where they share any: dense ones on numbers, or convolutions and dense ones on pixels.
+//! The layers that policy and value share, where they share any: dense ones on numbers, or convolutions and dense ones
+//! on pixels.
 
 use epgt_envs::Rows;
 use epgt_nn::{Cnn, Kfac, Linear, Mlp, Parameters};

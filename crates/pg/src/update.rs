@@ -9,7 +9,8 @@ use serde::Serialize;
 use crate::ActorCritic;
 
 epgt_settings::choice! {
-    /// How a base value changes over training. What a hyper-agent chooses is multiplied by the schedule's current share.
+    /// How a base value changes over training. What a hyper-agent chooses is multiplied by the schedule's current
+    /// share.
     pub enum Schedule {
         /// Not at all.
         Constant = "constant",
@@ -147,7 +148,8 @@ impl Workspace {
         self.all = all;
     }
 
-    /// Runs the networks on some rows of the rollout, whose observations these are; fills `log_probs` of the actions and `entropies`.
+    /// Runs the networks on some rows of the rollout, whose observations these are; fills `log_probs` of the actions
+    /// and `entropies`.
     pub fn forward(&mut self, agent: &mut ActorCritic, observations: Rows<'_>, rows: &[u32], actions: &[f32]) {
         let batch = rows.len();
         for buffer in [

@@ -61,7 +61,8 @@ fn acktr_learns_to_balance_a_pole_for_nearly_as_long_as_it_may() {
     }
 }
 
-/// The divergence of the first update after the Fisher matrix has been observed for a while, over what the trust region allows.
+/// The divergence of the first update after the Fisher matrix has been observed for a while, over what the trust region
+/// allows.
 fn divergence_of_a_step(task: &str, vf_coef: f64) -> f32 {
     let settings = AcktrSettings {
         learning_rate: 0.0,
@@ -107,7 +108,8 @@ fn an_update_moves_the_policy_as_far_as_the_trust_region_says() {
 
 #[test]
 fn layers_that_pull_together_move_the_value_further_by_about_their_number() {
-    // K-FAC takes the layers for independent; three that all push the value the same way move it up to three times as far.
+    // K-FAC takes the layers for independent; three that all push the value the same way move it up to three times as
+    // far.
     for task in ["CartPole-v1", "Pendulum-v1"] {
         let ratio = divergence_of_a_step(task, 0.5);
         assert!((1.0..6.0).contains(&ratio), "{task}: {ratio} times what is allowed");

@@ -1,5 +1,5 @@
-//! Networks of every shape that the settings allow: against PyTorch in double precision (recorded by `record_networks.py`), and
-//! against finite differences; and what becomes of squashed actions.
+//! Networks of every shape that the settings allow: against PyTorch in double precision (recorded by
+//! `record_networks.py`), and against finite differences; and what becomes of squashed actions.
 
 use epgt_envs::{Normalizer, Space, StepRow, VecEnv};
 use epgt_pg::{A2cSettings, ActorCritic, HiddenActivation, MethodSettings, Phase, PolicySettings, Rollout, collect};

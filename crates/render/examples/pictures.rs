@@ -1,4 +1,5 @@
-//! Writes a PNG of every task that has a picture, after some random steps: `cargo run --example pictures -- DIRECTORY [STEPS]`.
+//! Writes a PNG of every task that has a picture, after some random steps: `cargo run --example pictures -- DIRECTORY
+//! [STEPS]`.
 
 use std::error::Error;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
-//! Draws what an environment shows: [`draw`] turns a [`Scene`](epgt_envs::Scene) into an [`Image`], [`Gif`] makes an animation
-//! of images, [`png`] a file of a single one.
+//! Draws what an environment shows: [`draw`] turns a [`Scene`](epgt_envs::Scene) into an [`Image`], [`Gif`] makes an
+//! animation of images, [`png`] a file of a single one.
 //!
-//! An animation is written in two passes, so that only one frame is in memory at a time: a [`Palette`] is made of all frames,
-//! then each is drawn again and encoded.
+//! An animation is written in two passes, so that only one frame is in memory at a time: a [`Palette`] is made of all
+//! frames, then each is drawn again and encoded.
 //!
 //! ```
 //! use epgt_envs::Scene;

@@ -6,7 +6,8 @@ const CODES: u16 = 1 << WIDEST;
 /// Places of the table: twice as many as codes, so that searches stay short.
 const PLACES: usize = 2 * CODES as usize;
 
-/// Appends the compressed bytes to `out`, as GIF's sub-blocks: the width of a byte, blocks of up to 255, an empty block.
+/// Appends the compressed bytes to `out`, as GIF's sub-blocks: the width of a byte, blocks of up to 255, an empty
+/// block.
 ///
 /// `bits` is the width of the bytes, from 2 to 8; all of them lie below 2^bits.
 pub fn compress(bytes: &[u8], bits: u32, out: &mut Vec<u8>) {

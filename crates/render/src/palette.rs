@@ -24,8 +24,8 @@ impl Colors {
         }
     }
 
-    /// The palette for all that was counted. Up to 256 colours are kept exactly; of more, similar ones share an entry, which has
-    /// the colour that is seen most often among them, so that plain areas stay exact.
+    /// The palette for all that was counted. Up to 256 colours are kept exactly; of more, similar ones share an entry,
+    /// which has the colour that is seen most often among them, so that plain areas stay exact.
     ///
     /// ```
     /// use epgt_render::{Colors, Image};

@@ -1,8 +1,9 @@
 //! Shapes to pixels.
 //!
-//! Every pixel is the mean of 3 x 3 samples, which smooths edges and leaves no seams between shapes that touch. The samples of
-//! one row of pixels, three lines of them, are painted from back to front and averaged before the next row begins, so that they
-//! stay in the processor's cache. All shapes come down to spans: where a horizontal line enters and leaves them.
+//! Every pixel is the mean of 3 x 3 samples, which smooths edges and leaves no seams between shapes that touch. The
+//! samples of one row of pixels, three lines of them, are painted from back to front and averaged before the next row
+//! begins, so that they stay in the processor's cache. All shapes come down to spans: where a horizontal line enters
+//! and leaves them.
 
 use std::ops::Range;
 

@@ -1,8 +1,8 @@
 //! The statistics over tasks against the Python package rliable, recorded by `record_rliable.py`.
 //!
-//! Estimates are equal to rounding. Bootstrap intervals come from different generators, so they agree to the noise of their own
-//! resampling: within 4% of the interval's width (rliable's 20,000 resamples and our 10,000 leave about 1% each); the
-//! share of runs above a threshold moves in steps of one run, and its interval may be off by one.
+//! Estimates are equal to rounding. Bootstrap intervals come from different generators, so they agree to the noise of
+//! their own resampling: within 4% of the interval's width (rliable's 20,000 resamples and our 10,000 leave about 1%
+//! each); the share of runs above a threshold moves in steps of one run, and its interval may be off by one.
 
 use epgt_report::aggregate::{
     aggregate_iqm, aggregate_mean, aggregate_median, improvement_interval, performance_profile,

@@ -1,7 +1,7 @@
 //! Logs that a resumed run continues without losing or repeating a row.
 //!
-//! The tables and event files of a run grow by whole flushes through an [`AppendFile`]. A checkpoint records their lengths; the
-//! run that goes on from it cuts them back to those lengths and appends.
+//! The tables and event files of a run grow by whole flushes through an [`AppendFile`]. A checkpoint records their
+//! lengths; the run that goes on from it cuts them back to those lengths and appends.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use crate::artifact::ArtifactError;
 
-/// A file that only grows, by whole flushes: after a failed one it is cut back to the last good length and nothing is lost
-/// from the caller's buffer.
+/// A file that only grows, by whole flushes: after a failed one it is cut back to the last good length and nothing is
+/// lost from the caller's buffer.
 #[derive(Debug)]
 pub(crate) struct AppendFile {
     path: PathBuf,

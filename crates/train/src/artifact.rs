@@ -153,11 +153,11 @@ pub fn reason(error: &io::Error) -> String {
     }
 }
 
-/// Replaces `path` by `bytes`, or leaves it as it was: whoever reads it, even after a power failure, finds the old content or
-/// the new one, never a mixture.
+/// Replaces `path` by `bytes`, or leaves it as it was: whoever reads it, even after a power failure, finds the old
+/// content or the new one, never a mixture.
 ///
-/// The bytes go to `.<name>.tmp` in the same directory, reach the disk, and only then take the name. What a killed process
-/// leaves of that file is overwritten next time, so one process at a time may write a given path.
+/// The bytes go to `.<name>.tmp` in the same directory, reach the disk, and only then take the name. What a killed
+/// process leaves of that file is overwritten next time, so one process at a time may write a given path.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;
@@ -211,8 +211,8 @@ fn spoken_name(name: &str) -> &str {
     name.strip_suffix(".bin").unwrap_or(name)
 }
 
-/// Wraps a checkpoint's payload so that [`open`] can tell whether it is whole: magic `EPGTCKPT`, format version (u32), payload
-/// length (u64), payload, SHA-256 of all that precedes it; integers little-endian.
+/// Wraps a checkpoint's payload so that [`open`] can tell whether it is whole: magic `EPGTCKPT`, format version (u32),
+/// payload length (u64), payload, SHA-256 of all that precedes it; integers little-endian.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;

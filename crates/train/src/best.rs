@@ -1,8 +1,8 @@
 //! Which of a run's policies is kept as the best, and what it is worth in the end.
 //!
-//! The paper's score is that of the best checkpoint: the policy of the moment with the best training score, played for a
-//! hundred episodes once training is over. Picking it by its training score leaves the final episodes untouched, so that the
-//! score is not the luckiest of many evaluations.
+//! The paper's score is that of the best checkpoint: the policy of the moment with the best training score, played for
+//! a hundred episodes once training is over. Picking it by its training score leaves the final episodes untouched, so
+//! that the score is not the luckiest of many evaluations.
 
 use std::borrow::Cow;
 use std::fs;
@@ -93,8 +93,8 @@ pub(crate) fn play_best(
     evaluate(&mut policy.networks, &policy.normalizer, &task, &plan, watch).map_err(RunError::BestPolicy)
 }
 
-/// Brings the best policy's file back to what it was at a checkpoint. A sentence is returned where the file had been lost or
-/// damaged; a run that was killed may also have kept a later one, which it will find again.
+/// Brings the best policy's file back to what it was at a checkpoint. A sentence is returned where the file had been
+/// lost or damaged; a run that was killed may also have kept a later one, which it will find again.
 pub(crate) fn restore(directory: &Path, kept: Option<&EncodedPolicy>) -> Result<Option<String>, RunError> {
     let path = directory.join(BEST_POLICY);
     let found = fs::read(&path);
@@ -127,7 +127,8 @@ pub(crate) struct Head<'a> {
     pub best: Cow<'a, Option<EncodedPolicy>>,
 }
 
-/// The path of a run's best policy, once it is known to be the one that the run has kept; `None` where the run has kept none yet.
+/// The path of a run's best policy, once it is known to be the one that the run has kept; `None` where the run has kept
+/// none yet.
 ///
 /// ```
 /// use epgt_train::{Assignment, Config, Run, best_policy};

@@ -56,8 +56,8 @@ pub(crate) fn crosses(every: u64, before: u64, now: u64) -> bool {
     every > 0 && now / every > before / every
 }
 
-/// What is still to be done at the step that training has reached: a run may be stopped while it evaluates, and does the rest when
-/// it is resumed.
+/// What is still to be done at the step that training has reached: a run may be stopped while it evaluates, and does
+/// the rest when it is resumed.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Due {
     /// Episodes of an evaluation; 0 is none.

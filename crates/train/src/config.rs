@@ -1,8 +1,8 @@
 //! The resolved configuration of a run: what the user said, on top of what is known to work for the task.
 //!
-//! Layers, later ones win: the settings' own defaults, the tuned defaults of the task, the preset, then every assignment of
-//! the user in order (configuration file, flags, `--set`). All of them are `key = value` pairs over the same documented
-//! settings, and the result is written into the run directory as a complete commented TOML.
+//! Layers, later ones win: the settings' own defaults, the tuned defaults of the task, the preset, then every
+//! assignment of the user in order (configuration file, flags, `--set`). All of them are `key = value` pairs over the
+//! same documented settings, and the result is written into the run directory as a complete commented TOML.
 
 mod error;
 mod extent;
@@ -76,7 +76,8 @@ impl Config {
         Self::build_in(&Registry::builtin(), assignments)
     }
 
-    /// [`build`](Self::build) where more can be named than the program's own tasks, methods, schedulers and hyper-rewards.
+    /// [`build`](Self::build) where more can be named than the program's own tasks, methods, schedulers and
+    /// hyper-rewards.
     pub fn build_in(registry: &Arc<Registry>, assignments: &[Assignment]) -> Result<Self, ConfigError> {
         let config = Self::lay_in(registry, assignments)?;
         config.validate()?;
@@ -230,8 +231,8 @@ impl Config {
         self.hyper.fixed_at = FixedAt::Default;
     }
 
-    /// Refuses a setting that was said more than once, which would leave it to the order which of them holds. Each assignment comes
-    /// with how it was said.
+    /// Refuses a setting that was said more than once, which would leave it to the order which of them holds. Each
+    /// assignment comes with how it was said.
     ///
     /// ```
     /// use epgt_train::{Assignment, Config};

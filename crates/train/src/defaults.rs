@@ -1,11 +1,12 @@
 //! Tuned defaults: what a user gets who names only the task.
 //!
-//! Where every step earns the same reward, the reward rate says nothing about the policy: there the hyper-agent is scored by
-//! episode returns. The scores that these settings reach, with their seeds, are in `docs/defaults.md`.
+//! Where every step earns the same reward, the reward rate says nothing about the policy: there the hyper-agent is
+//! scored by episode returns. The scores that these settings reach, with their seeds, are in `docs/defaults.md`.
 
 use epgt_envs::{TaskSpec, family};
 
-/// The method that a user gets who names only the task: PPO where a simulator is the work, since it makes more of every step.
+/// The method that a user gets who names only the task: PPO where a simulator is the work, since it makes more of every
+/// step.
 pub fn algorithm(task: &str) -> &'static str {
     match family(task) {
         "CartPole" | "Acrobot" | "MountainCar" | "MountainCarContinuous" | "Pendulum" => "a2c",
@@ -63,7 +64,8 @@ fn of_task(family: &str) -> Pairs {
 /// What holds for every task.
 fn of_every_task(method: &str) -> Pairs {
     match method {
-        // All updates of a phase share one return: one hyper-action per phase, and each hyperparameter judged on its own.
+        // All updates of a phase share one return: one hyper-action per phase, and each hyperparameter judged on its
+        // own.
         "ppo" => &[("hyper.hold", "phase"), ("hyper.action_values", "factored")],
         _ => &[],
     }
@@ -190,8 +192,8 @@ fn acktr(family: &str) -> Pairs {
         ],
         "MountainCarContinuous" => &[("n_envs", "4"), ("acktr.n_steps", "10")],
         "Pendulum" => &[("n_envs", "8"), ("acktr.momentum", "0.0"), ("acktr.gamma", "0.9")],
-        // The paper's setting for its Fig. 3; the entropy's weight is that of ACKTR's authors, the value's in the Fisher matrix
-        // that of the code it ran on.
+        // The paper's setting for its Fig. 3; the entropy's weight is that of ACKTR's authors, the value's in the
+        // Fisher matrix that of the code it ran on.
         "atari" => &[
             ("n_envs", "40"),
             ("acktr.learning_rate_schedule", "linear"),

@@ -1,5 +1,5 @@
-//! What evaluations may cost. They change nothing in training, so what limits them is counted in steps, which are the same on every
-//! machine, and not in seconds, which would make the best policy a matter of speed.
+//! What evaluations may cost. They change nothing in training, so what limits them is counted in steps, which are the
+//! same on every machine, and not in seconds, which would make the best policy a matter of speed.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,10 +15,11 @@ pub(crate) struct EvalBudget {
 }
 
 impl EvalBudget {
-    /// Episodes that an evaluation of this moment may have; 0 where it has to be left out. The last one of a run has at least one.
+    /// Episodes that an evaluation of this moment may have; 0 where it has to be left out. The last one of a run has at
+    /// least one.
     ///
-    /// An evaluation is expected to have episodes as long as those of training or of the evaluation before. One that is not the
-    /// last is made only where the last can still be made in full.
+    /// An evaluation is expected to have episodes as long as those of training or of the evaluation before. One that is
+    /// not the last is made only where the last can still be made in full.
     pub fn episodes(&self, run: &RunSettings, counters: &Counters, is_last: bool) -> usize {
         if run.eval_interval.is_some() {
             return run.eval_episodes;

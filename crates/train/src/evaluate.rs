@@ -11,8 +11,8 @@ const SIDE_BY_SIDE: usize = 16;
 choice! {
     /// How actions are chosen where a policy is judged.
     pub enum EvalActions {
-        /// Stochastic in Atari's games, deterministic elsewhere. A game can wait for a button that a deterministic policy never
-        /// presses, half an hour long; others judge by drawn actions there too.
+        /// Stochastic in Atari's games, deterministic elsewhere. A game can wait for a button that a deterministic
+        /// policy never presses, half an hour long; others judge by drawn actions there too.
         Auto = "auto",
         /// The policy's most likely ones.
         Deterministic = "deterministic",
@@ -40,7 +40,8 @@ impl EvalActions {
     }
 }
 
-/// Chooses the actions of judged episodes, each with a generator of its own: an episode is the same whatever is played beside it.
+/// Chooses the actions of judged episodes, each with a generator of its own: an episode is the same whatever is played
+/// beside it.
 pub(crate) struct Player {
     /// Empty where the most likely actions are taken.
     rngs: Vec<Pcg64>,
@@ -147,8 +148,8 @@ impl Evaluation {
     }
 }
 
-/// Plays the episodes of a plan. `watch` is told after every step how many have ended, and says whether to go on; `None` is
-/// returned where it says no.
+/// Plays the episodes of a plan. `watch` is told after every step how many have ended, and says whether to go on;
+/// `None` is returned where it says no.
 ///
 /// ```
 /// use epgt_envs::{Normalizer, find};

@@ -1,8 +1,8 @@
 //! Training runs: the two-phase loop, evaluation, run directories, checkpoints.
 //!
-//! [`Config`] is what a run should do, [`Trainer`] is everything that learns, [`Run`] is a trainer in a directory with logs,
-//! evaluation and checkpoints around it. A [`population`] is several trainers in one directory; [`Training`] is either. An
-//! [`Observer`] is told what happens in a run.
+//! [`Config`] is what a run should do, [`Trainer`] is everything that learns, [`Run`] is a trainer in a directory with
+//! logs, evaluation and checkpoints around it. A [`population`] is several trainers in one directory; [`Training`] is
+//! either. An [`Observer`] is told what happens in a run.
 
 mod append;
 pub mod artifact;

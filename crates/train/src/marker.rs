@@ -1,8 +1,8 @@
 //! The file that tells the program's own directories from everybody else's.
 //!
 //! `epgt.json` is the first thing that is written into a directory and says what it holds, who made it, and with which
-//! configuration. Only where it lies does the program ever remove or replace a file, and a run that was killed before anything
-//! else was written starts over from it.
+//! configuration. Only where it lies does the program ever remove or replace a file, and a run that was killed before
+//! anything else was written starts over from it.
 
 use std::fs;
 use std::io::ErrorKind;

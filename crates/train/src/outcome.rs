@@ -39,14 +39,16 @@ pub struct RunResult {
     /// Mean raw return of the best policy over `final_episodes` episodes after the end; null when none were asked for.
     #[serde(default)]
     pub best_checkpoint: Option<f64>,
-    /// `return_last_100` as a share of the way from random play (0) to a human's score (1); absent where the task has none.
+    /// `return_last_100` as a share of the way from random play (0) to a human's score (1); absent where the task has
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub human_normalised: Option<f64>,
     /// Environment steps per second of wall-clock time, everything included.
     pub steps_per_second: f64,
     /// Wall-clock seconds, over all resumes.
     pub wall_seconds: f64,
-    /// CPU seconds of the training, over all resumes; those of Python workers are counted where the system tells (Linux).
+    /// CPU seconds of the training, over all resumes; those of Python workers are counted where the system tells
+    /// (Linux).
     pub cpu_seconds: f64,
     /// Peak resident memory of the process in megabytes.
     pub peak_memory_mb: f64,
@@ -55,11 +57,12 @@ pub struct RunResult {
     /// The digest of the best policy; null when none was kept.
     #[serde(default)]
     pub best_policy_sha256: Option<String>,
-    /// Wall-clock seconds of the hyper-agent, over all resumes; null for schedulers without a context, which are not timed.
+    /// Wall-clock seconds of the hyper-agent, over all resumes; null for schedulers without a context, which are not
+    /// timed.
     #[serde(default)]
     pub hyper_seconds: Option<Box<HyperSeconds>>,
-    /// What is to be said of a population besides; absent for a single run. Its scores above are those of its best member, and
-    /// `steps` are those of one member.
+    /// What is to be said of a population besides; absent for a single run. Its scores above are those of its best
+    /// member, and `steps` are those of one member.
     #[serde(flatten)]
     pub population: Option<Box<PopulationResult>>,
 }
@@ -360,7 +363,8 @@ pub struct Progress {
     pub epsilon: f32,
     /// Tuples in the episodic memory.
     pub memory: usize,
-    /// The scores of a population's members; empty for a single run. The steps are then those of each member on average.
+    /// The scores of a population's members; empty for a single run. The steps are then those of each member on
+    /// average.
     pub members: Vec<Option<f64>>,
     /// Episodes that have ended and all episodes of the evaluation that is going on.
     pub evaluating: Option<(usize, usize)>,

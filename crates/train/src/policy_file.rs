@@ -1,17 +1,18 @@
 //! Policies as safetensors files: the networks, the normalisation they were trained with, and what they are for.
 //!
 //! The tensors have the names of the training parameters (`policy.0.weight`, ...) beside `normalizer.observation_mean`,
-//! `normalizer.observation_variance` and `normalizer.return_variance`, all little-endian, so that any safetensors reader can load them. One metadata entry,
-//! `epgt`, is a JSON object with the task, its options and the networks' settings. The bytes depend on nothing else, so equal policies have
-//! equal hashes. The entry also carries the policy's *digest*, the SHA-256 of the file that it would be without it, which is checked
-//! wherever a policy is read: a file that was cut or altered is refused. Files of earlier versions have none.
+//! `normalizer.observation_variance` and `normalizer.return_variance`, all little-endian, so that any safetensors
+//! reader can load them. One metadata entry, `epgt`, is a JSON object with the task, its options and the networks'
+//! settings. The bytes depend on nothing else, so equal policies have equal hashes. The entry also carries the policy's
+//! *digest*, the SHA-256 of the file that it would be without it, which is checked wherever a policy is read: a file
+//! that was cut or altered is refused. Files of earlier versions have none.
 //!
-//! Policies on images have `trunk.conv.0.weight`, ...: a row per output channel, ordered by channel, row and pixel of the window in
-//! the first convolution and by row, pixel and channel in the others; `trunk.dense.0.weight` is ordered by row, pixel and channel
-//! of what the last convolution puts out. Bytes are divided by 255 first.
+//! Policies on images have `trunk.conv.0.weight`, ...: a row per output channel, ordered by channel, row and pixel of
+//! the window in the first convolution and by row, pixel and channel in the others; `trunk.dense.0.weight` is ordered
+//! by row, pixel and channel of what the last convolution puts out. Bytes are divided by 255 first.
 //!
-//! Format 2 knew no images. Format 1 knew neither shared layers (tensors `trunk.0.weight`, ...), nor other widths of the value network, nor squashing; such
-//! files are read as what they are, without any of these.
+//! Format 2 knew no images. Format 1 knew neither shared layers (tensors `trunk.0.weight`, ...), nor other widths of
+//! the value network, nor squashing; such files are read as what they are, without any of these.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -333,7 +334,8 @@ fn laid_out(views: &[(&str, TensorView<'_>)], description: &Description) -> Resu
         .map_err(|error| PolicyProblem::Layout(error.to_string()))
 }
 
-/// The digest that a file carries, if its content is what the digest was made of; `None` for files of versions that had none.
+/// The digest that a file carries, if its content is what the digest was made of; `None` for files of versions that had
+/// none.
 ///
 /// ```
 /// let problem = epgt_train::policy_file::digest(b"not a policy").unwrap_err();

@@ -64,8 +64,8 @@ pub fn shell_word(word: &str) -> String {
     }
 }
 
-/// Seconds since 1970 as a date and a time of day, by the calendar's 400-year cycle (146,097 days) counted from a 1st of March, so
-/// that a leap day is the last of its year.
+/// Seconds since 1970 as a date and a time of day, by the calendar's 400-year cycle (146,097 days) counted from a 1st
+/// of March, so that a leap day is the last of its year.
 fn utc(seconds: u64) -> String {
     let (days, second) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (cycle, day) = (days / 146_097, days % 146_097);

@@ -1,4 +1,5 @@
-//! What a configuration can name: tasks, methods, schedulers and hyper-rewards, the program's own and those of the crate that trains.
+//! What a configuration can name: tasks, methods, schedulers and hyper-rewards, the program's own and those of the
+//! crate that trains.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -9,8 +10,8 @@ use epgt_settings::UnknownName;
 
 use crate::scheduler::Scheduler;
 
-/// What can be named. A configuration keeps the one that it was built with ([`Config::build_in`](crate::Config::build_in)), and so does
-/// whatever is made of it.
+/// What can be named. A configuration keeps the one that it was built with
+/// ([`Config::build_in`](crate::Config::build_in)), and so does whatever is made of it.
 ///
 /// ```
 /// use epgt_train::{Assignment, Config, HyperReward, Registry};

@@ -12,8 +12,8 @@
 //! result.json           the summary, once the run has finished
 //! ```
 //!
-//! Files are written whole or not at all, and logs are cut back to the checkpoint at resume, so that a run that was killed at
-//! any moment and resumed ends with the same bytes as one that was not.
+//! Files are written whole or not at all, and logs are cut back to the checkpoint at resume, so that a run that was
+//! killed at any moment and resumed ends with the same bytes as one that was not.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};

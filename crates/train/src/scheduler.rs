@@ -1,4 +1,5 @@
-//! Who schedules a run's hyperparameters: the mind of a hyper-agent, a rule inside of the update, or a population of runs.
+//! Who schedules a run's hyperparameters: the mind of a hyper-agent, a rule inside of the update, or a population of
+//! runs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ use crate::population::PopulationKind;
 pub enum Scheduler {
     /// A hyper-agent's.
     HyperAgent(Arc<dyn epgt_hyper::Scheduler>),
-    /// A rule inside of the method's update: the hyper-agent then only keeps and logs the values, and the grids give no more than bounds.
+    /// A rule inside of the method's update: the hyper-agent then only keeps and logs the values, and the grids give no
+    /// more than bounds.
     Rule(RuleKind),
     /// Several runs side by side, its members, instead of one that is scheduled.
     Population(PopulationKind),
@@ -97,8 +99,8 @@ impl Scheduler {
         }
     }
 
-    /// The scheduler of the run's own hyper-agent. A rule tells it the values; the members of a population keep what they were given until
-    /// it gives them something else.
+    /// The scheduler of the run's own hyper-agent. A rule tells it the values; the members of a population keep what
+    /// they were given until it gives them something else.
     pub fn of_agent(&self) -> &dyn epgt_hyper::Scheduler {
         match self {
             Self::HyperAgent(scheduler) => &**scheduler,

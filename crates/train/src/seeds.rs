@@ -35,8 +35,8 @@ impl SeedRun {
     }
 }
 
-/// Makes a directory for the runs of `count` seeds, from the configuration's own on. With `force` it replaces runs that were made so,
-/// and nothing else.
+/// Makes a directory for the runs of `count` seeds, from the configuration's own on. With `force` it replaces runs that
+/// were made so, and nothing else.
 ///
 /// ```
 /// # let place = tempfile::tempdir().unwrap();

@@ -77,24 +77,29 @@ settings! {
         pub algo: Name = Name::new("a2c");
         /// Who schedules the hyperparameters.
         pub scheduler: Name = Name::new("epgt");
-        /// The hyper-agent's settings that the others are laid upon: default (best evidence) or paper (exactly the paper).
+        /// The hyper-agent's settings that the others are laid upon: default (best evidence) or paper (exactly the
+        /// paper).
         pub preset: Preset = Preset::Default;
         /// The one number that determines everything random.
         pub seed: u64 = 0;
-        /// A policy file to start from, or the directory of a run whose best policy it is; empty to start from random weights. The networks'
-        /// settings are the policy's where nothing else is said.
+        /// A policy file to start from, or the directory of a run whose best policy it is; empty to start from random
+        /// weights. The networks' settings are the policy's where nothing else is said.
         pub init: String = String::new();
-        /// Environment steps in all; only whole rollouts are played. Where their length is scheduled, the last may be shorter.
+        /// Environment steps in all; only whole rollouts are played. Where their length is scheduled, the last may be
+        /// shorter.
         @ "n_e"
         pub steps: u64 = 100_000;
         /// Environments that are stepped together.
         @ "N"
         pub n_envs: usize = 8;
-        /// Whether observations are normalised by running statistics (clip 10). Images never are: their bytes are divided by 255.
+        /// Whether observations are normalised by running statistics (clip 10). Images never are: their bytes are
+        /// divided by 255.
         pub normalize_observations: bool = true;
-        /// Whether rewards are normalised by the running deviation of the return (clip 10). Scores are always of raw rewards.
+        /// Whether rewards are normalised by the running deviation of the return (clip 10). Scores are always of raw
+        /// rewards.
         pub normalize_rewards: bool = true;
-        /// Whether the agent learns from the sign of each reward (-1, 0 or 1) instead of its normalised value; usual for Atari.
+        /// Whether the agent learns from the sign of each reward (-1, 0 or 1) instead of its normalised value; usual
+        /// for Atari.
         pub sign_rewards: bool = false;
         /// Whether each environment's first episode is cut at a different time, so that resets do not come all at once.
         pub staggered_starts: bool = true;
@@ -104,29 +109,34 @@ settings! {
         pub eval_interval: Option<u64> = None;
         /// Episodes of an evaluation.
         pub eval_episodes: usize = 10;
-        /// Steps of all evaluations together, at most, as a share of the steps that training has taken, where eval_interval is auto:
-        /// an evaluation that would exceed it is left out, and the one at the end has as many episodes as it allows, at least one.
+        /// Steps of all evaluations together, at most, as a share of the steps that training has taken, where
+        /// eval_interval is auto: an evaluation that would exceed it is left out, and the one at the end has as many
+        /// episodes as it allows, at least one.
         pub eval_share: f64 = 0.25;
         /// Steps after which an evaluated episode that has not ended is cut; it counts with what it has earned.
         pub eval_max_steps: u64 = crate::evaluate::MAX_STEPS;
-        /// How an evaluation's actions are chosen: the most likely ones (deterministic), drawn as in training (stochastic), or auto,
-        /// which is stochastic in Atari's games and deterministic elsewhere.
+        /// How an evaluation's actions are chosen: the most likely ones (deterministic), drawn as in training
+        /// (stochastic), or auto, which is stochastic in Atari's games and deterministic elsewhere.
         pub eval_actions: EvalActions = EvalActions::Auto;
-        /// What decides which policy is kept as the best: an evaluation's mean return, or that of the last 100 training episodes.
+        /// What decides which policy is kept as the best: an evaluation's mean return, or that of the last 100 training
+        /// episodes.
         pub best_by: BestBy = BestBy::Evaluation;
-        /// Episodes for which the best policy is played once training is over (result.json: best_checkpoint); 0 is none.
+        /// Episodes for which the best policy is played once training is over (result.json: best_checkpoint); 0 is
+        /// none.
         pub final_episodes: usize = 0;
-        /// The processor that the networks are on: cpu, cuda (an NVIDIA GPU; for image policies), or auto (cuda where it
-        /// can be used). The last digits of results differ between processors.
+        /// The processor that the networks are on: cpu, cuda (an NVIDIA GPU; for image policies), or auto (cuda where
+        /// it can be used). The last digits of results differ between processors.
         pub device: Device = Device::Auto;
         /// Whether a GPU may round the factors of matrix products to TF32 (10 bits of mantissa), which is faster.
         pub tf32: bool = false;
-        /// Environment steps between two checkpoints; auto is a tenth of the run but at least a second, 0 is only at the end.
+        /// Environment steps between two checkpoints; auto is a tenth of the run but at least a second, 0 is only at
+        /// the end.
         pub checkpoint_interval: Option<u64> = None;
     }
 }
 
-/// One `key = value` of the user; keys are dotted (`a2c.gamma`), and the section may be left out where only one has the key.
+/// One `key = value` of the user; keys are dotted (`a2c.gamma`), and the section may be left out where only one has the
+/// key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assignment {
     /// The setting.

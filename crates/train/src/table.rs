@@ -1,8 +1,8 @@
 //! The tables of a run: CSV that grows by whole rows.
 //!
-//! [`CsvWriter`] formats into one reused buffer, so logging a row costs no allocation; [`read_csv`] reads such a table back for
-//! the commands that compare and plot runs. Text is quoted where CSV asks for it (RFC 4180), lines end with a plain newline,
-//! and numbers are written with the shortest text that reads back to the same number.
+//! [`CsvWriter`] formats into one reused buffer, so logging a row costs no allocation; [`read_csv`] reads such a table
+//! back for the commands that compare and plot runs. Text is quoted where CSV asks for it (RFC 4180), lines end with a
+//! plain newline, and numbers are written with the shortest text that reads back to the same number.
 
 use std::fmt::{self, Write};
 use std::fs;
@@ -50,8 +50,8 @@ pub struct CsvWriter {
 }
 
 impl CsvWriter {
-    /// A new table with this header, in place of one that may be there. The header is in the file when this returns, so a
-    /// place that cannot be written to is found out before anything is trained.
+    /// A new table with this header, in place of one that may be there. The header is in the file when this returns, so
+    /// a place that cannot be written to is found out before anything is trained.
     pub fn create<S: AsRef<str>>(path: impl AsRef<Path>, header: &[S]) -> Result<Self, ArtifactError> {
         let mut writer = Self {
             file: AppendFile::create(path.as_ref())?,
@@ -67,8 +67,8 @@ impl CsvWriter {
         Ok(writer)
     }
 
-    /// Continues a table at the `length` that [`flush`](Self::flush) returned when the checkpoint was made; rows after it are
-    /// dropped, since the resumed run writes them again. A table with another header is refused.
+    /// Continues a table at the `length` that [`flush`](Self::flush) returned when the checkpoint was made; rows after
+    /// it are dropped, since the resumed run writes them again. A table with another header is refused.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -139,8 +139,8 @@ impl CsvWriter {
         self
     }
 
-    /// Hands the buffered rows to the system and returns the file's length. After an error the file ends with the last row
-    /// that was flushed before, and the buffered ones are kept for another try.
+    /// Hands the buffered rows to the system and returns the file's length. After an error the file ends with the last
+    /// row that was flushed before, and the buffered ones are kept for another try.
     pub fn flush(&mut self) -> Result<u64, ArtifactError> {
         assert_eq!(self.filled, 0, "a row must be ended before a flush");
         let length = self.file.append(self.buffer.as_bytes())?;
@@ -148,8 +148,8 @@ impl CsvWriter {
         Ok(length)
     }
 
-    /// [`flush`](Self::flush), and waits until the disk has it: for lengths that go into a checkpoint, which must not promise
-    /// rows that a power failure can take away.
+    /// [`flush`](Self::flush), and waits until the disk has it: for lengths that go into a checkpoint, which must not
+    /// promise rows that a power failure can take away.
     pub fn sync(&mut self) -> Result<u64, ArtifactError> {
         let length = self.flush()?;
         self.file.sync()?;
@@ -218,8 +218,8 @@ impl CsvTable {
     }
 }
 
-/// Reads a table that [`CsvWriter`] wrote. A last line without its newline is a row that was never finished, as a killed run
-/// can leave it, and is not read.
+/// Reads a table that [`CsvWriter`] wrote. A last line without its newline is a row that was never finished, as a
+/// killed run can leave it, and is not read.
 ///
 /// ```
 /// # let directory = tempfile::tempdir()?;

@@ -1,7 +1,7 @@
 //! TensorBoard event files, written by hand.
 //!
-//! The format is small: a sequence of TFRecords, each one a serialised protobuf `Event`. Of that message a scalar needs five
-//! fields, so a protobuf library would be the larger part of this file:
+//! The format is small: a sequence of TFRecords, each one a serialised protobuf `Event`. Of that message a scalar needs
+//! five fields, so a protobuf library would be the larger part of this file:
 //!
 //! ```text
 //! record:  length u64 | masked CRC-32C of length | event | masked CRC-32C of event
@@ -70,8 +70,8 @@ impl EventWriter {
         Ok(writer)
     }
 
-    /// Continues an event file at the `length` that [`flush`](Self::flush) returned when the checkpoint was made; what follows
-    /// it is dropped, since the resumed run writes it again.
+    /// Continues an event file at the `length` that [`flush`](Self::flush) returned when the checkpoint was made; what
+    /// follows it is dropped, since the resumed run writes it again.
     ///
     /// ```
     /// # let directory = tempfile::tempdir()?;
@@ -113,16 +113,16 @@ impl EventWriter {
         });
     }
 
-    /// Hands the buffered events to the system and returns the file's length. After an error the file ends with the last event
-    /// that was flushed before, and the buffered ones are kept for another try.
+    /// Hands the buffered events to the system and returns the file's length. After an error the file ends with the
+    /// last event that was flushed before, and the buffered ones are kept for another try.
     pub fn flush(&mut self) -> Result<u64, ArtifactError> {
         let length = self.file.append(&self.buffer)?;
         self.buffer.clear();
         Ok(length)
     }
 
-    /// [`flush`](Self::flush), and waits until the disk has it: for lengths that go into a checkpoint, which must not promise
-    /// events that a power failure can take away.
+    /// [`flush`](Self::flush), and waits until the disk has it: for lengths that go into a checkpoint, which must not
+    /// promise events that a power failure can take away.
     pub fn sync(&mut self) -> Result<u64, ArtifactError> {
         let length = self.flush()?;
         self.file.sync()?;

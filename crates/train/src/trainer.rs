@@ -2,8 +2,8 @@
 //!
 //! 1. Environment phase: the policy acts T steps in each of N environments.
 //! 2. What the rollout earned is the hyper-agent's credit for the updates before it.
-//! 3. Update phase: before every update step the hyper-agent looks at the training context and picks hyperparameters; the
-//!    policy-gradient method makes the step with them.
+//! 3. Update phase: before every update step the hyper-agent looks at the training context and picks hyperparameters;
+//!    the policy-gradient method makes the step with them.
 //!
 //! A [`Trainer`] knows nothing of files, signals or displays; [`Run`](crate::Run) owns those.
 
@@ -26,8 +26,8 @@ use crate::{Config, EvalPlan, Evaluation, Registry, RunSettings, best_policy, de
 /// Episodes over which the training score is averaged.
 const SCORE_WINDOW: usize = 100;
 
-/// What the statistics of a policy that is started from count for, in rows: they were made of more, and those of another
-/// stage of training should still be able to move them.
+/// What the statistics of a policy that is started from count for, in rows: they were made of more, and those of
+/// another stage of training should still be able to move them.
 const ROWS_OF_A_POLICY: f64 = 10_000.0;
 
 /// Why training stopped before its end.
@@ -142,8 +142,8 @@ pub struct Trainer {
     steps: u64,
     /// Steps T of the shortest rollout that is played.
     shortest: usize,
-    /// Environment steps at which the last update phase will have begun, and the most rows that its last update can take:
-    /// together they say when training is at its last update.
+    /// Environment steps at which the last update phase will have begun, and the most rows that its last update can
+    /// take: together they say when training is at its last update.
     end: (u64, u64),
     gamma: f32,
     normalizes_rewards: bool,
@@ -240,8 +240,8 @@ impl Trainer {
         Ok(trainer)
     }
 
-    /// Starts from a trained policy, a file or the best one of a run, instead of random weights: networks and normalisation are the
-    /// policy's, the optimiser has seen nothing.
+    /// Starts from a trained policy, a file or the best one of a run, instead of random weights: networks and
+    /// normalisation are the policy's, the optimiser has seen nothing.
     fn start_from(&mut self, path: &Path, registry: &Registry) -> Result<(), SetupError> {
         let refusal = |problem| SetupError::Init {
             path: path.to_path_buf(),
@@ -263,8 +263,8 @@ impl Trainer {
         Ok(())
     }
 
-    /// Lets up to `threads` threads step the environments, where they are slow enough for that to pay. Results do not depend on
-    /// it, so it is not part of the configuration.
+    /// Lets up to `threads` threads step the environments, where they are slow enough for that to pay. Results do not
+    /// depend on it, so it is not part of the configuration.
     pub fn use_threads(&mut self, threads: usize) {
         self.envs.use_threads(threads);
     }
@@ -285,8 +285,8 @@ impl Trainer {
         evaluate(&mut self.policy, &self.normalizer, &self.task, &plan, watch)
     }
 
-    /// What `clock`, the CPU time of the thread that trains or of the process, shows, with that of the Python workers added. Only
-    /// differences mean something, since a thread may have ended the workers of earlier runs.
+    /// What `clock`, the CPU time of the thread that trains or of the process, shows, with that of the Python workers
+    /// added. Only differences mean something, since a thread may have ended the workers of earlier runs.
     pub fn cpu_seconds(&self, clock: fn() -> f64) -> f64 {
         clock() + ended_worker_cpu_seconds() + self.envs.worker_cpu_seconds()
     }
@@ -366,15 +366,15 @@ impl Trainer {
         Ok(())
     }
 
-    /// Puts other values of the scheduled hyperparameters in force, from the next update or rollout on. For a member of a
-    /// population, whose scheduler is `fixed`.
+    /// Puts other values of the scheduled hyperparameters in force, from the next update or rollout on. For a member of
+    /// a population, whose scheduler is `fixed`.
     pub fn keep(&mut self, values: &[f64]) {
         self.hyper.adopt(values.iter().copied());
         self.apply_hyper_action();
     }
 
-    /// Takes over another's networks, optimiser, normalisation and counters, and so its score. Environments, generators and the
-    /// values in force stay its own.
+    /// Takes over another's networks, optimiser, normalisation and counters, and so its score. Environments, generators
+    /// and the values in force stay its own.
     pub fn adopt(&mut self, other: &Self) -> Result<(), SetupError> {
         self.policy.params.clone_from(&other.policy.params);
         self.method.adopt(other.method.save())?;
@@ -390,8 +390,9 @@ impl Trainer {
         }
     }
 
-    /// Share of the training that is done: 0 at the first update step, 1 at the last. Counted in rows that updates have been
-    /// through, over all epochs, because the number of update steps is not known beforehand when minibatches are scheduled.
+    /// Share of the training that is done: 0 at the first update step, 1 at the last. Counted in rows that updates have
+    /// been through, over all epochs, because the number of update steps is not known beforehand when minibatches are
+    /// scheduled.
     fn progress(&self) -> f64 {
         let epochs = self.method.epochs() as u64;
         let done = self.counters.steps * epochs + self.method.rows_done();

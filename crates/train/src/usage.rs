@@ -1,7 +1,7 @@
 //! What a run costs: processor time and memory, as the system counts them.
 //!
-//! Speed is stated per CPU-second rather than per second of the clock, because machines are shared and clocks then measure
-//! the neighbours.
+//! Speed is stated per CPU-second rather than per second of the clock, because machines are shared and clocks then
+//! measure the neighbours.
 
 use std::mem::MaybeUninit;
 
@@ -20,7 +20,8 @@ const PEAK_UNIT_BYTES: f64 = 1024.0;
 /// ```
 pub fn thread_cpu_seconds() -> f64 {
     let mut time = MaybeUninit::<libc::timespec>::zeroed();
-    // SAFETY: the pointer is to a timespec that lives across the call, and a timespec of zeros is valid should the call fail.
+    // SAFETY: the pointer is to a timespec that lives across the call, and a timespec of zeros is valid should the call
+    // fail.
     let time = unsafe {
         libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, time.as_mut_ptr());
         time.assume_init()
@@ -55,7 +56,8 @@ pub fn children_cpu_seconds() -> f64 {
 
 /// The most memory that this process has had resident so far, in MB (millions of bytes).
 ///
-/// On Linux a program begins with the peak of the process that became it, a copy of its parent: a very large parent shows here.
+/// On Linux a program begins with the peak of the process that became it, a copy of its parent: a very large parent
+/// shows here.
 ///
 /// ```
 /// let peak = epgt_train::usage::peak_memory_mb();
@@ -67,8 +69,8 @@ pub fn peak_memory_mb() -> f64 {
 
 /// Has large pieces of memory given back to the system as soon as they are freed. Call it once, when a program begins.
 ///
-/// The C library of Linux does so at first, but with every large piece that is freed it keeps pieces of that size for later. A
-/// process that makes many runs, one after another, would hold the simulators of a dozen of them.
+/// The C library of Linux does so at first, but with every large piece that is freed it keeps pieces of that size for
+/// later. A process that makes many runs, one after another, would hold the simulators of a dozen of them.
 ///
 /// ```
 /// epgt_train::usage::give_memory_back();
@@ -99,7 +101,8 @@ pub fn host_name() -> String {
 
 fn usage_of(whom: libc::c_int) -> libc::rusage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to an rusage that lives across the call, and an rusage of zeros is valid should the call fail.
+    // SAFETY: the pointer is to an rusage that lives across the call, and an rusage of zeros is valid should the call
+    // fail.
     unsafe {
         libc::getrusage(whom, usage.as_mut_ptr());
         usage.assume_init()

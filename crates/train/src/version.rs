@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 /// The version of the program, such as `0.2.0`.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The commit that the program was built from: git's short hash, with `-modified` where the code that trains (this crate and those
-/// that it uses) differed from it. `None` if it was built outside of the project's git checkout.
+/// The commit that the program was built from: git's short hash, with `-modified` where the code that trains (this
+/// crate and those that it uses) differed from it. `None` if it was built outside of the project's git checkout.
 pub fn commit() -> Option<&'static str> {
     option_env!("EPGT_BUILD_COMMIT")
 }

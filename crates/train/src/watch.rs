@@ -8,8 +8,8 @@ use crate::evaluate::{EvalActions, Player};
 /// Plays one episode and lets `see` look at the environment before the first step and
 /// after each. Returns the episode's return.
 ///
-/// The episode is that of [`evaluate`](crate::evaluate) with the same seed. Evaluations begin the next episode at once, and would
-/// never show the last moment.
+/// The episode is that of [`evaluate`](crate::evaluate) with the same seed. Evaluations begin the next episode at once,
+/// and would never show the last moment.
 ///
 /// ```
 /// use epgt_envs::{Normalizer, find};

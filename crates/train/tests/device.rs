@@ -358,7 +358,8 @@ fn a_gpu_learns_what_the_cpu_learns() {
             let more = [("scheduler", scheduler), ("preset", preset), ("device", "cuda")];
             let mut remote = Trainer::new(&config(algo, &more)).unwrap();
             let mut local = Trainer::new(&config(algo, &more[..2])).unwrap();
-            // Most pixels of this task are black: behind its first, tiny step the rectifiers of ACKTR's first layer turn on rounding.
+            // Most pixels of this task are black: behind its first, tiny step the rectifiers of ACKTR's first layer
+            // turn on rounding.
             let times = if algo == "acktr" { 1 } else { 6 };
             iterate(&mut local, times);
             iterate(&mut remote, times);

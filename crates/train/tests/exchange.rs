@@ -1,5 +1,5 @@
-//! The exchanges of a population, apart from anything that trains: who copies whom, with which values, and whether that finds an
-//! optimum that moves.
+//! The exchanges of a population, apart from anything that trains: who copies whom, with which values, and whether that
+//! finds an optimum that moves.
 
 use epgt_hyper::{Axis, Grid, HyperSpace};
 use epgt_train::population::{
@@ -14,8 +14,8 @@ fn unit_range() -> Range {
     }
 }
 
-/// A task whose best value of each hyperparameter moves from 0.2 to 0.8: a member's score grows at every interval, the more the
-/// nearer its values are to it.
+/// A task whose best value of each hyperparameter moves from 0.2 to 0.8: a member's score grows at every interval, the
+/// more the nearer its values are to it.
 struct MovingOptimum {
     hyperparameters: usize,
     intervals: u32,

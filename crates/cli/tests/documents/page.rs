@@ -86,7 +86,8 @@ impl Page {
             .map(|rest| rest.split(')').next().unwrap_or(rest))
     }
 
-    /// The names by which links reach its headings: small letters, hyphens for blanks, and nothing else but letters and digits.
+    /// The names by which links reach its headings: small letters, hyphens for blanks, and nothing else but letters and
+    /// digits.
     pub fn anchors(&self) -> Vec<String> {
         let headings = self.prose.lines().filter(|line| line.starts_with('#'));
         let name = |line: &str| {

@@ -1,7 +1,7 @@
 //! What the fuzzers share: cases that one number decides, and the program run with a limit on its time and memory.
 //!
-//! `EPGT_CASES` says how many cases each fuzzer tries (1,000), `EPGT_FIRST_CASE` with which number they begin (0). A failing case
-//! prints how it is repeated alone. `tools/fuzz` runs all fuzzers.
+//! `EPGT_CASES` says how many cases each fuzzer tries (1,000), `EPGT_FIRST_CASE` with which number they begin (0). A
+//! failing case prints how it is repeated alone. `tools/fuzz` runs all fuzzers.
 
 #![allow(dead_code, reason = "each fuzzer uses some of it")]
 
@@ -17,7 +17,8 @@ use std::time::{Duration, Instant};
 
 use epgt_rng::Pcg64;
 
-/// Address space of the program in kilobytes: far more than any case needs, far less than what an unbounded size asks for.
+/// Address space of the program in kilobytes: far more than any case needs, far less than what an unbounded size asks
+/// for.
 const MOST_KILOBYTES: u64 = 12_000_000;
 /// After this the program hangs. Cases take milliseconds; the machine may be busy with other things.
 const MOST_TIME: Duration = Duration::from_secs(60);
@@ -207,7 +208,8 @@ fn wait(child: &mut Child, time: Duration) -> (Option<i32>, bool, bool) {
     let mut pause = Duration::from_micros(500);
     loop {
         if let Some(status) = child.try_wait().expect("a child can be waited for") {
-            // An interrupt that comes before the program listens for it ends it as it ends any program; shells call that 130.
+            // An interrupt that comes before the program listens for it ends it as it ends any program; shells call
+            // that 130.
             let by_interrupt = interrupted && status.signal() == Some(2);
             let code = status.code().or(by_interrupt.then_some(130));
             return (code, interrupted, false);

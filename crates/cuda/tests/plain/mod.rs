@@ -42,7 +42,8 @@ impl Plain {
     fn image(&self, row: usize, factors: &[Vec<f64>], gradient: &mut [f64]) -> Vec<Vec<f64>> {
         let [planes, height, width] = self.shape.image;
         let pixels = &self.images[row * planes * height * width..][..planes * height * width];
-        // Each layer as (inputs' places of every row of its matrix, start of its tensors, rows, outputs), and its values.
+        // Each layer as (inputs' places of every row of its matrix, start of its tensors, rows, outputs), and its
+        // values.
         let mut values: Vec<Vec<f64>> = vec![pixels.iter().map(|&p| f64::from(p) / 255.0).collect()];
         let mut layers: Vec<(Vec<Vec<usize>>, usize, usize)> = Vec::new();
         let (mut h, mut w, mut depth, mut start) = (height, width, planes, 0);

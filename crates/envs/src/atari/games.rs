@@ -1,7 +1,8 @@
 //! The games that ale-py ships, with the actions that mean something in each, and what random play and a human reach.
 //!
-//! The actions are those of ale-py 0.12.1 (`getMinimalActionSet`); tests hold some of them against the real one. Four of its games
-//! are left out because they need a second player. The scores are those of Mnih et al. (2015, Extended Data Table 2).
+//! The actions are those of ale-py 0.12.1 (`getMinimalActionSet`); tests hold some of them against the real one. Four
+//! of its games are left out because they need a second player. The scores are those of Mnih et al. (2015, Extended
+//! Data Table 2).
 
 /// What the bits of a set of actions mean, from the lowest on.
 pub(super) const ACTIONS: [&str; 18] = [

@@ -1,8 +1,9 @@
 //! Atari games: the tasks `BreakoutNoFrameskip-v4` and `ALE/Breakout-v5`, stepped by ale-py's own vector environment.
 //!
-//! A Python worker ([`gymnasium`](crate::gymnasium)) holds ale-py's `AtariVectorEnv`, which plays, skips and scales in C++. What a
-//! game is like is known here without it, so that a run can be set up, printed and refused without a Python. The preprocessing,
-//! and what was tried out about it, is in `docs/atari.md`; what is done in Python is `atari.py` beside the worker.
+//! A Python worker ([`gymnasium`](crate::gymnasium)) holds ale-py's `AtariVectorEnv`, which plays, skips and scales in
+//! C++. What a game is like is known here without it, so that a run can be set up, printed and refused without a
+//! Python. The preprocessing, and what was tried out about it, is in `docs/atari.md`; what is done in Python is
+//! `atari.py` beside the worker.
 
 mod games;
 

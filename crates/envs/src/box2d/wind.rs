@@ -1,4 +1,5 @@
-//! The wind of the lander's option `enable_wind`: never the same for long, and periodic in nothing that an episode sees.
+//! The wind of the lander's option `enable_wind`: never the same for long, and periodic in nothing that an episode
+//! sees.
 
 use epgt_rng::Pcg64;
 use std::f64::consts::PI;

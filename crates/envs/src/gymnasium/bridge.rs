@@ -1,4 +1,5 @@
-//! N environments of a worker, with the accounts of their running episodes: what a [`VecEnv`](crate::VecEnv) holds for them.
+//! N environments of a worker, with the accounts of their running episodes: what a [`VecEnv`](crate::VecEnv) holds for
+//! them.
 
 use std::time::Duration;
 

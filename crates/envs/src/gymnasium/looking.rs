@@ -1,7 +1,8 @@
 //! Looking for a byte before sleeping until it comes.
 //!
-//! To wake a process on a core that has gone to sleep takes tens of microseconds, more than a simple environment takes for a step.
-//! So an answer is looked for in a loop for a moment, where that has helped the last time; the worker does the same.
+//! To wake a process on a core that has gone to sleep takes tens of microseconds, more than a simple environment takes
+//! for a step. So an answer is looked for in a loop for a moment, where that has helped the last time; the worker does
+//! the same.
 
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
@@ -57,7 +58,8 @@ impl Looking {
 /// A byte that has come already. Whatever else there is to say about the channel, a read that sleeps will say.
 fn byte_now(channel: &UnixStream) -> Option<u8> {
     let mut byte = 0_u8;
-    // SAFETY: the descriptor is open as long as the channel lives, and there is room for the one byte that is asked for.
+    // SAFETY: the descriptor is open as long as the channel lives, and there is room for the one byte that is asked
+    // for.
     let read = unsafe { libc::recv(channel.as_raw_fd(), (&raw mut byte).cast(), 1, libc::MSG_DONTWAIT) };
     (read == 1).then_some(byte)
 }

@@ -1,6 +1,7 @@
 //! Memory that two processes see: anonymous, so that it is gone with the last of them, whatever ends them.
 //!
-//! Numbers are copied in and out; no reference into the shared memory is ever made, because the other process may write there.
+//! Numbers are copied in and out; no reference into the shared memory is ever made, because the other process may write
+//! there.
 
 use std::fs::File;
 use std::io;
@@ -61,7 +62,8 @@ impl Memory {
     /// Copies numbers from this many bytes from the start.
     pub fn read<T: Plain>(&self, offset: usize, numbers: &mut [T]) {
         self.check(offset, size_of_val(numbers));
-        // SAFETY: the bytes lie within the mapping, which cannot overlap a slice of this process, and any bytes are numbers.
+        // SAFETY: the bytes lie within the mapping, which cannot overlap a slice of this process, and any bytes are
+        // numbers.
         unsafe {
             let from = self.start.as_ptr().add(offset);
             std::ptr::copy_nonoverlapping(from, numbers.as_mut_ptr().cast::<u8>(), size_of_val(numbers));

@@ -1,8 +1,10 @@
-//! Any Gymnasium environment, stepped by a Python worker beside this program: the tasks `gym:ID` and `gym:module:factory`.
+//! Any Gymnasium environment, stepped by a Python worker beside this program: the tasks `gym:ID` and
+//! `gym:module:factory`.
 //!
-//! The worker makes the environments and steps them in its own process; observations, actions, rewards and ends go through
-//! memory that both see, and a byte on a socket says whose turn it is. What can go wrong there (the worker dies, hangs, raises,
-//! returns nonsense) is an error here, in one sentence with Python's traceback below. The protocol is in `docs/bridge.md`.
+//! The worker makes the environments and steps them in its own process; observations, actions, rewards and ends go
+//! through memory that both see, and a byte on a socket says whose turn it is. What can go wrong there (the worker
+//! dies, hangs, raises, returns nonsense) is an error here, in one sentence with Python's traceback below. The protocol
+//! is in `docs/bridge.md`.
 //!
 //! The state of a foreign environment cannot be saved: after a restore its environments begin anew.
 

@@ -1,7 +1,7 @@
 //! What the program and its worker tell each other: docs/bridge.md is the page about it.
 //!
-//! Descriptions are lines of JSON on the channel; numbers are in the shared memory, and a byte on the channel says whose turn it
-//! is.
+//! Descriptions are lines of JSON on the channel; numbers are in the shared memory, and a byte on the channel says
+//! whose turn it is.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,8 @@ use crate::{RowShape, Space};
 /// Both sides must speak the same.
 pub(super) const PROTOCOL: u32 = 3;
 
-/// The most numbers of an observation that are taken. The worker has the same bounds; here they hold whoever the worker is.
+/// The most numbers of an observation that are taken. The worker has the same bounds; here they hold whoever the worker
+/// is.
 const MOST_NUMBERS: usize = 1 << 18;
 /// The most bytes of an image.
 const MOST_PIXELS: usize = 1 << 22;
@@ -213,8 +214,8 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// For `n` environments with such observations and so many numbers in an action; `None` where that is more than can be shared.
-    /// Every array begins a cache line.
+    /// For `n` environments with such observations and so many numbers in an action; `None` where that is more than can
+    /// be shared. Every array begins a cache line.
     pub fn new(n: usize, observation: RowShape, action: usize) -> Option<Self> {
         let observation = match observation {
             RowShape::Numbers(size) => 4 * size,

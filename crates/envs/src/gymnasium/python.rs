@@ -39,8 +39,8 @@ pub fn threads() -> usize {
     }
 }
 
-/// The Python of the workers: the one that [`use_python`] named, or `EPGT_PYTHON`, or that of the active virtual environment, or
-/// `python3`.
+/// The Python of the workers: the one that [`use_python`] named, or `EPGT_PYTHON`, or that of the active virtual
+/// environment, or `python3`.
 pub fn python() -> OsString {
     named_python()
         .or_else(|| Some(Path::new(&variable("VIRTUAL_ENV")?).join("bin/python").into()))

@@ -1,4 +1,5 @@
-//! What a worker says, made fit to be shown: all of it is read as a [`Line`] or as [`Lines`], or goes through [`clean`](epgt_settings::clean); so none of it reaches the terminal as it came.
+//! What a worker says, made fit to be shown: all of it is read as a [`Line`] or as [`Lines`], or goes through
+//! [`clean`](epgt_settings::clean); so none of it reaches the terminal as it came.
 
 use epgt_settings::{clean, clean_line};
 use serde::{Deserialize, Deserializer};

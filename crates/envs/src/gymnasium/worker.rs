@@ -1,7 +1,7 @@
 //! The worker process: how it is started, waited for and ended, and what is told when it fails.
 //!
-//! It never outlives the program: the kernel kills it, and what it has started, when the pipe that only this process holds open is
-//! closed. What it prints is kept for the error, where it can help.
+//! It never outlives the program: the kernel kills it, and what it has started, when the pipe that only this process
+//! holds open is closed. What it prints is kept for the error, where it can help.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -49,9 +49,9 @@ pub(super) struct Worker {
     looking: Looking,
     /// Closed when this process ends, however it ends.
     _lifeline: std::io::PipeWriter,
-    /// Its other end: the worker's wish to be killed lasts as long as that is open somewhere, and what the worker has started may
-    /// outlive it. Linux closes the files of a process that ends in the reverse order of their descriptors, and so this one after
-    /// the lifeline, which was made after it.
+    /// Its other end: the worker's wish to be killed lasts as long as that is open somewhere, and what the worker has
+    /// started may outlive it. Linux closes the files of a process that ends in the reverse order of their descriptors,
+    /// and so this one after the lifeline, which was made after it.
     _wish: std::io::PipeReader,
 }
 
@@ -119,14 +119,15 @@ impl Worker {
         self.child.id()
     }
 
-    /// CPU seconds (user and system) that it has used, where the system tells (Linux), and until it has ended. What it has started
-    /// is not counted.
+    /// CPU seconds (user and system) that it has used, where the system tells (Linux), and until it has ended. What it
+    /// has started is not counted.
     pub fn cpu_seconds(&self) -> f64 {
         if self.ended {
             return 0.0;
         }
         #[cfg(target_os = "linux")]
-        // SAFETY: both places live across the calls, and the process has not been waited for, so the number still belongs to it.
+        // SAFETY: both places live across the calls, and the process has not been waited for, so the number still
+        // belongs to it.
         unsafe {
             let (mut clock, mut time) = (0, std::mem::zeroed::<libc::timespec>());
             if libc::clock_getcpuclockid(self.child.id() as libc::pid_t, &mut clock) == 0
@@ -295,7 +296,8 @@ impl Worker {
         self.told(format!("the worker of {} {what}", self.label), details)
     }
 
-    /// A sentence, then what is known besides. Both may quote the worker, so both are cleaned here or where they were read.
+    /// A sentence, then what is known besides. Both may quote the worker, so both are cleaned here or where they were
+    /// read.
     fn told(&mut self, sentence: String, details: &str) -> EnvError {
         let mut text = clean_line(&sentence, SENTENCE);
         if !details.trim().is_empty() {

@@ -131,9 +131,9 @@ fn accept(version: i32, path: &Path) -> Result<(), EnvError> {
     )))
 }
 
-/// Hears what MuJoCo has to say. Its errors are fatal by its own rules: it cannot go on, and calling back into it is not
-/// allowed, so the program ends here with a sentence. Warnings of unstable physics are dropped: the numbers that come of
-/// it are checked where they are used, and MuJoCo's own habit is a log file in the working directory.
+/// Hears what MuJoCo has to say. Its errors are fatal by its own rules: it cannot go on, and calling back into it is
+/// not allowed, so the program ends here with a sentence. Warnings of unstable physics are dropped: the numbers that
+/// come of it are checked where they are used, and MuJoCo's own habit is a log file in the working directory.
 extern "C" fn on_message(raw: *const c_void) {
     // SAFETY: MuJoCo passes a valid mjLogMessage, which begins with its level and holds a terminated text.
     let (level, text) = unsafe {

@@ -119,7 +119,8 @@ fn has_models(directory: &Path) -> bool {
     directory.join("half_cheetah.xml").is_file()
 }
 
-/// MuJoCo's shared library in a directory: the one of the known version, or else any, which will be refused by its name.
+/// MuJoCo's shared library in a directory: the one of the known version, or else any, which will be refused by its
+/// name.
 fn library_in(directory: &Path) -> Option<PathBuf> {
     let exact = directory.join(format!("libmujoco.so.{MUJOCO_VERSION}"));
     if exact.is_file() {

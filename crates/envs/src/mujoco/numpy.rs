@@ -1,6 +1,7 @@
 //! Sums in the order in which NumPy adds, so that rewards are equal bit for bit.
 
-/// The sum of f(x), as `np.sum`: eight partial sums, joined as a tree, then the rest; more than 128 numbers are halved first.
+/// The sum of f(x), as `np.sum`: eight partial sums, joined as a tree, then the rest; more than 128 numbers are halved
+/// first.
 macro_rules! sum_as_numpy {
     ($(#[$meta:meta])* $name:ident, $float:ty) => {
         $(#[$meta])*

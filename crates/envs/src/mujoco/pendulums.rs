@@ -93,7 +93,8 @@ fn observe(state: &State<'_>, row: &mut Vec<f64>, forces: usize) {
     row.extend(state.get(Array::QfrcConstraint)[..forces].iter().map(clipped));
 }
 
-/// 10 while the tip is up (`last` at the step when it no longer is), less what the tip is off and how fast the poles are.
+/// 10 while the tip is up (`last` at the step when it no longer is), less what the tip is off and how fast the poles
+/// are.
 fn judge(moment: &Moment<'_>, last: f64) -> (f64, bool) {
     // Python's x**2 calls the C library, which may round differently from a product; the exponent is hidden from the
     // compiler, which would turn the call into one.

@@ -1,5 +1,5 @@
-//! What the bodies that move in a plane share: `HalfCheetah`, `Hopper`, `Swimmer` and `Walker2d` earn their speed along x and pay
-//! for their controls.
+//! What the bodies that move in a plane share: `HalfCheetah`, `Hopper`, `Swimmer` and `Walker2d` earn their speed along
+//! x and pay for their controls.
 
 use super::env::{Definition, Moment, Reset};
 use super::library::Array;
@@ -65,8 +65,8 @@ pub(super) fn judge(moment: &Moment<'_>, (bonus, over): (f64, bool)) -> (f64, bo
     (terms.forward * moment.speed() + bonus - cost, over)
 }
 
-/// The task of a definition. The positions of the first `hidden` joints are not observed; the first three joints are the body's
-/// own, and have no motor.
+/// The task of a definition. The positions of the first `hidden` joints are not observed; the first three joints are
+/// the body's own, and have no motor.
 pub(super) fn task(definition: &'static Definition, joints: &[&str], hidden: usize) -> TaskSpec {
     TaskSpec {
         observation: Table::new()

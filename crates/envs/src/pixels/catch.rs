@@ -1,6 +1,8 @@
-//! `PixelCatch-v0`: a ball falls, a paddle moves below it (after the "catch" of Mnih, Heess, Graves and Kavukcuoglu, 2014).
+//! `PixelCatch-v0`: a ball falls, a paddle moves below it (after the "catch" of Mnih, Heess, Graves and Kavukcuoglu,
+//! 2014).
 //!
-//! This is the program's own test task, not one of Gymnasium's: the smallest task that can only be solved by looking at pixels.
+//! This is the program's own test task, not one of Gymnasium's: the smallest task that can only be solved by looking at
+//! pixels.
 
 use crate::env::{decode_state, encode_state};
 use crate::registry::Entry;
@@ -34,8 +36,9 @@ pub(crate) fn task() -> TaskSpec {
     }
 }
 
-/// A field of 9 by 9 cells. The ball starts in a random column of the top row and falls one row per step; the paddle starts in the
-/// middle of the bottom row and moves by at most one column per step. A whole cell of a lit pixel is 255, a dark one 0.
+/// A field of 9 by 9 cells. The ball starts in a random column of the top row and falls one row per step; the paddle
+/// starts in the middle of the bottom row and moves by at most one column per step. A whole cell of a lit pixel is 255,
+/// a dark one 0.
 ///
 /// ```
 /// use epgt_envs::{Env, pixels::Catch};

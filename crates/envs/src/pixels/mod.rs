@@ -1,4 +1,5 @@
-//! The program's own small tasks whose observations are images: a check of image policies that takes seconds and needs no game.
+//! The program's own small tasks whose observations are images: a check of image policies that takes seconds and needs
+//! no game.
 
 pub mod catch;
 

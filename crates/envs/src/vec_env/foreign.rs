@@ -41,8 +41,8 @@ pub(crate) trait Foreign: Send {
 }
 
 impl VecEnv {
-    /// Whether the environments begin anew after [`VecEnv::restore`], because their states cannot be saved. Then they must be
-    /// reset before they are stepped.
+    /// Whether the environments begin anew after [`VecEnv::restore`], because their states cannot be saved. Then they
+    /// must be reset before they are stepped.
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
@@ -67,8 +67,8 @@ impl VecEnv {
         }
     }
 
-    /// CPU seconds (user and system) that this worker has used, its start included; 0 where there is none, and where the system
-    /// does not tell.
+    /// CPU seconds (user and system) that this worker has used, its start included; 0 where there is none, and where
+    /// the system does not tell.
     ///
     /// ```
     /// use epgt_envs::{VecEnv, find};
@@ -82,8 +82,8 @@ impl VecEnv {
         }
     }
 
-    /// Takes back what can be: the count of steps. The seed of the environments is made of the first one and that count, so that
-    /// it is another at every point of the run, and always the same at one.
+    /// Takes back what can be: the count of steps. The seed of the environments is made of the first one and that
+    /// count, so that it is another at every point of the run, and always the same at one.
     pub(super) fn begin_anew(&mut self, saved: &Progress) -> Result<(), EnvError> {
         if saved.task != self.task {
             return Err(EnvError::InvalidState(format!(

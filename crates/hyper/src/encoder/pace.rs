@@ -1,7 +1,8 @@
 //! When the VAE is trained: every few updates (paper), or more rarely once its loss has stopped falling.
 //!
-//! Training is most of what a trained encoder costs. With `encoder_interval_growth` above 1 the interval grows by that factor
-//! whenever [`WINDOW`] steps have not lowered the loss, and falls back when the loss rises because the hyper-states have moved on.
+//! Training is most of what a trained encoder costs. With `encoder_interval_growth` above 1 the interval grows by that
+//! factor whenever [`WINDOW`] steps have not lowered the loss, and falls back when the loss rises because the
+//! hyper-states have moved on.
 
 use serde::{Deserialize, Serialize};
 

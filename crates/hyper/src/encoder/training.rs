@@ -32,7 +32,8 @@ impl Encoder {
         watch.lap(&mut self.costs.training);
     }
 
-    /// The loss on a fresh batch, |omega(z) - sigmoid(s)|^2 + KL as a mean over the batch, and a step against its gradient.
+    /// The loss on a fresh batch, |omega(z) - sigmoid(s)|^2 + KL as a mean over the batch, and a step against its
+    /// gradient.
     fn descend(&mut self) -> f32 {
         let state = &mut self.state;
         let (Some(phi), Some(omega), Some(adam)) = (&mut self.phi, &mut self.omega, &mut state.adam) else {

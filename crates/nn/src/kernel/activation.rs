@@ -141,7 +141,8 @@ pub fn scale_by_relu_slope(output: &[f32], gradient: &[f32], out: &mut [f32]) {
     scale(output, gradient, out, |y, g| if y > 0.0 { g } else { 0.0 });
 }
 
-/// `out = gradient` where `output > 0`, else `gradient * (1 + output)`: the chain rule through the exponential linear unit.
+/// `out = gradient` where `output > 0`, else `gradient * (1 + output)`: the chain rule through the exponential linear
+/// unit.
 ///
 /// ```
 /// let mut out = [0.0; 2];

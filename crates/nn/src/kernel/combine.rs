@@ -6,7 +6,8 @@ use pulp::{Arch, Simd, WithSimd};
 use super::dense::{activate, check};
 use crate::Activation;
 
-/// `out[i, ..] = sum over k of factors(i, k) * rows[k, ..]`, where `factors(i, k) = factors[i * strides.0 + k * strides.1]`.
+/// `out[i, ..] = sum over k of factors(i, k) * rows[k, ..]`, where `factors(i, k) = factors[i * strides.0 + k *
+/// strides.1]`.
 ///
 /// `rows` is `[k, n]` and `out` is `[m, n]`, both row-major; `out` is overwritten. With `factors` the gradient of the
 /// pre-activations `[batch, m]` this is the weight gradient (strides `(1, m)`, rows = inputs) and the input gradient

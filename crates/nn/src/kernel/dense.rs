@@ -8,7 +8,8 @@ use pulp::{Arch, Simd, WithSimd};
 use super::{elu_rows, leaky_relu_rows, relu_rows, sigmoid_rows, tanh_rows};
 use crate::Activation;
 
-/// `output = activation(input weight^T + bias)` for `input [batch, n]`, `weight [m, n]`, `bias [m]`, `output [batch, m]`.
+/// `output = activation(input weight^T + bias)` for `input [batch, n]`, `weight [m, n]`, `bias [m]`, `output [batch,
+/// m]`.
 ///
 /// A row's result does not depend on the other rows of the batch.
 ///
@@ -70,7 +71,8 @@ impl WithSimd for Affine<'_> {
             activation,
             output,
         } = self;
-        // A block of the weight stays near while the whole batch goes by; one that does not fit there is fetched only once.
+        // A block of the weight stays near while the whole batch goes by; one that does not fit there is fetched only
+        // once.
         let (block, outputs) = ((NEAR / inputs).max(4) / 4 * 4, bias.len());
         let blocks = weight.chunks(block * inputs).zip(bias.chunks(block));
         for ((weight, bias), first) in blocks.zip((0..outputs).step_by(block)) {
@@ -103,7 +105,8 @@ pub(super) fn activate(activation: Activation, x: &mut [f32]) {
     }
 }
 
-/// The first `B` rows of the batch against all rows of the weight, four at a time. Rows of `y` begin `stride` apart. Returns `B`.
+/// The first `B` rows of the batch against all rows of the weight, four at a time. Rows of `y` begin `stride` apart.
+/// Returns `B`.
 #[inline(always)]
 fn rows<S: Simd, const B: usize>(
     simd: S,

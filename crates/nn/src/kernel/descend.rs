@@ -1,8 +1,8 @@
 //! A dense layer's way back and its optimiser's step in one pass over the weight.
 //!
-//! A wide layer does not fit in the caches, so its training is bound by memory traffic. At a batch of 8 the weight's gradient
-//! is a product of rank 8, cheaper to make than to store: here a block of rows is read once, gives its share of the input
-//! gradient, gets its own gradient in registers, and is written back updated.
+//! A wide layer does not fit in the caches, so its training is bound by memory traffic. At a batch of 8 the weight's
+//! gradient is a product of rank 8, cheaper to make than to store: here a block of rows is read once, gives its share
+//! of the input gradient, gets its own gradient in registers, and is written back updated.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -26,8 +26,8 @@ pub struct Descent<'a> {
     pub beta1: f32,
 }
 
-/// For G = delta^T input: `mean = beta1 mean + (1 - beta1) G`, `weight[i, j] -= row_rates[i] column_rates[j] mean[i, j]`, and
-/// `input_gradient` = delta weight with the weight before that.
+/// For G = delta^T input: `mean = beta1 mean + (1 - beta1) G`, `weight[i, j] -= row_rates[i] column_rates[j] mean[i,
+/// j]`, and `input_gradient` = delta weight with the weight before that.
 ///
 /// ```
 /// use epgt_nn::kernel::{Descent, descend};
@@ -99,7 +99,8 @@ impl Descent<'_> {
         }
     }
 
-    /// `R` rows of `width` columns, at most a vector: weights and their gradients stay in registers while the batch goes by.
+    /// `R` rows of `width` columns, at most a vector: weights and their gradients stay in registers while the batch
+    /// goes by.
     #[inline(always)]
     fn block<S: Simd, const R: usize>(&mut self, simd: S, first: usize, column: usize, width: usize) {
         let (m, n) = (self.row_rates.len(), self.column_rates.len());

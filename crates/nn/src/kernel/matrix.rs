@@ -60,7 +60,8 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// `out = keep * out + scale * lhs * rhs`, where `out` is row-major. With `keep = 0`, `out` is written without being read.
+/// `out = keep * out + scale * lhs * rhs`, where `out` is row-major. With `keep = 0`, `out` is written without being
+/// read.
 ///
 /// ```
 /// use epgt_nn::kernel::{Matrix, gemm};

@@ -4,9 +4,9 @@ use pulp::Arch;
 
 /// How a square window slides over an image, without padding.
 ///
-/// An image is `planes` of `height` by `width` pixels of `depth` numbers each. So both usual layouts are one: with the channels
-/// first, `planes` is their number and `depth` is 1; with the channels last it is the other way round. Whatever lies side by side in
-/// a row of pixels is copied in one run, which is long with the channels last.
+/// An image is `planes` of `height` by `width` pixels of `depth` numbers each. So both usual layouts are one: with the
+/// channels first, `planes` is their number and `depth` is 1; with the channels last it is the other way round.
+/// Whatever lies side by side in a row of pixels is copied in one run, which is long with the channels last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// Channels that lie one after another.
@@ -101,8 +101,8 @@ pub fn gather_patches<P: Pixel>(window: Window, images: &[P], patches: &mut [f32
     );
 }
 
-/// The patches of one image. `RUN` is the length of a run where the compiler is to know it, else 0: short runs are copied in
-/// half the time then.
+/// The patches of one image. `RUN` is the length of a run where the compiler is to know it, else 0: short runs are
+/// copied in half the time then.
 #[inline(always)]
 fn gather<P: Pixel, const RUN: usize>(window: Window, image: &[P], patches: &mut [f32]) {
     let (down, across) = window.positions();

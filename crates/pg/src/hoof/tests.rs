@@ -50,8 +50,8 @@ fn hoof(a2c: &A2c) -> &Hoof {
     }
 }
 
-/// By hand and in double precision: the mean KL divergence of N(0, 1) from N(w x + b, exp(s)) over the six rows, and the
-/// weighted importance sampling estimate of the three environments' sums of rewards.
+/// By hand and in double precision: the mean KL divergence of N(0, 1) from N(w x + b, exp(s)) over the six rows, and
+/// the weighted importance sampling estimate of the three environments' sums of rewards.
 fn by_hand(w: f64, b: f64, s: f64) -> (f64, f64) {
     let (mut kl, mut log_weights) = (0.0, [0.0; 3]);
     for (i, x) in [1.0, 2.0, 3.0, 3.0, 2.0, 1.0].into_iter().enumerate() {
@@ -66,8 +66,8 @@ fn by_hand(w: f64, b: f64, s: f64) -> (f64, f64) {
     (kl / 6.0, sum / weights.iter().sum::<f64>())
 }
 
-/// The rate that HOOF takes, with the best by hand of the same hundred candidates, how many are beyond the limit by hand, and the
-/// largest that is not.
+/// The rate that HOOF takes, with the best by hand of the same hundred candidates, how many are beyond the limit by
+/// hand, and the largest that is not.
 fn taken_and_by_hand(upper_bound: f64, max_kl: f64, ent_coef: f64) -> (A2c, (f64, f64), u32, f64) {
     let (mut agent, mut rollout) = (linear_gaussian(), rollout());
     let settings = HoofSettings {

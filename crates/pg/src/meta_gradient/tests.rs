@@ -78,8 +78,8 @@ fn meta(a2c: &mut A2c) -> &mut MetaGradient {
     }
 }
 
-/// The objective of the next rollout at the weights that an update with these settings makes, RMSprop's divisor being that of
-/// the gradient at `fixed`.
+/// The objective of the next rollout at the weights that an update with these settings makes, RMSprop's divisor being
+/// that of the gradient at `fixed`.
 fn objective(a2c: &A2c, fixed: &A2cSettings, varied: &A2cSettings, start: &ActorCritic) -> f64 {
     let (mut agent, mut work) = (start.clone(), Workspace::default());
     clipped_gradient(fixed, &mut work, &mut agent, &mut rollout(10)).unwrap();

@@ -40,7 +40,8 @@ impl Config {
         Ok((space, indices))
     }
 
-    /// The rule inside of the method's update, where the scheduler is one, with what it may change: the ends of a grid are bounds.
+    /// The rule inside of the method's update, where the scheduler is one, with what it may change: the ends of a grid
+    /// are bounds.
     pub fn rule(&self) -> Result<Option<(RuleSettings, Vec<Tuned>)>, ConfigError> {
         let (space, indices) = self.hyper_space()?;
         let settings = match self.scheduler {
@@ -67,8 +68,8 @@ impl Config {
         self.run.steps / self.rollout_steps()
     }
 
-    /// Environment steps of the whole run: those of its whole rollouts. Where their length is scheduled it is the budget, of which
-    /// less than one of the shortest rollouts may be left.
+    /// Environment steps of the whole run: those of its whole rollouts. Where their length is scheduled it is the
+    /// budget, of which less than one of the shortest rollouts may be left.
     ///
     /// ```
     /// use epgt_train::{Assignment, Config};
@@ -118,8 +119,8 @@ impl Config {
         }
     }
 
-    /// Environment steps at which the last update phase begins, at the earliest, and the most rows that one of its updates
-    /// takes.
+    /// Environment steps at which the last update phase begins, at the earliest, and the most rows that one of its
+    /// updates takes.
     pub(crate) fn end(&self) -> Result<(u64, u64), ConfigError> {
         let (space, _) = self.hyper_space()?;
         let largest = |name: &str| {
@@ -142,9 +143,9 @@ impl Config {
         self.tune.iter().any(|(name, _)| effect(name) == Ok(Effect::Rollout))
     }
 
-    /// Refuses a method's settings that the run cannot be made with, and those that something scheduled would lead to: what a
-    /// hyper-agent or a population may choose passes the checks of what a user says. Each scheduled value is tried alone, and the
-    /// outermost values of all together.
+    /// Refuses a method's settings that the run cannot be made with, and those that something scheduled would lead to:
+    /// what a hyper-agent or a population may choose passes the checks of what a user says. Each scheduled value is
+    /// tried alone, and the outermost values of all together.
     pub(super) fn check_method(&self) -> Result<(), ConfigError> {
         let footprint = self.footprint()?;
         self.check_method_at(&*self.method, &footprint)?;
@@ -194,7 +195,8 @@ impl Config {
         }
     }
 
-    /// The memory that the run takes: environments, rollouts, networks with their optimisers, and hyper-agents, roughly but in full.
+    /// The memory that the run takes: environments, rollouts, networks with their optimisers, and hyper-agents, roughly
+    /// but in full.
     fn footprint(&self) -> Result<Footprint, ConfigError> {
         /// Numbers of a simulator's state, and of what is kept of its episode.
         const OF_AN_ENVIRONMENT: f64 = 50_000.0;

@@ -1,8 +1,9 @@
-//! Who copies whom, and with which values it goes on: the decisions of `pbt` and `pb2`, apart from anything that trains.
+//! Who copies whom, and with which values it goes on: the decisions of `pbt` and `pb2`, apart from anything that
+//! trains.
 //!
-//! At every exchange the members are ranked by score. The worst quarter, at least one, each copy a random one of the best as many
-//! and go on with other values: `pbt` (Jaderberg et al., 2017) multiplies each value by 0.8 or 1.2 or draws it anew, `pb2` asks
-//! a Gaussian process ([`pb2`](super::pb2)).
+//! At every exchange the members are ranked by score. The worst quarter, at least one, each copy a random one of the
+//! best as many and go on with other values: `pbt` (Jaderberg et al., 2017) multiplies each value by 0.8 or 1.2 or
+//! draws it anew, `pb2` asks a Gaussian process ([`pb2`](super::pb2)).
 
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
@@ -82,8 +83,8 @@ impl Exchange {
         &self.state.values[member]
     }
 
-    /// One exchange at a time, given every member's score, the higher the better; `None` is the worst. Returns what becomes of
-    /// each member.
+    /// One exchange at a time, given every member's score, the higher the better; `None` is the worst. Returns what
+    /// becomes of each member.
     ///
     /// # Panics
     /// If there is not one score for every member.

@@ -1,5 +1,5 @@
-//! Gaussian-process regression for `pb2`: the posterior of a function of (time, point), and the kernel that explains what was
-//! seen best.
+//! Gaussian-process regression for `pb2`: the posterior of a function of (time, point), and the kernel that explains
+//! what was seen best.
 //!
 //! The kernel is the time-varying squared exponential (PB2, eq. 6):
 //! k((t, x), (t', x')) = variance * (1 - epsilon)^(|t - t'| / 2) * exp(-|x - x'|^2 / (2 lengthscale^2)),
@@ -54,7 +54,8 @@ pub struct GaussianProcess {
 }
 
 impl GaussianProcess {
-    /// Conditions on observations `y` at `rows` of `width` numbers; `None` where the covariance is numerically singular.
+    /// Conditions on observations `y` at `rows` of `width` numbers; `None` where the covariance is numerically
+    /// singular.
     ///
     /// # Panics
     /// If there is not one row for every observation.
@@ -96,10 +97,11 @@ impl GaussianProcess {
 
 /// The kernel with the largest likelihood of observations `y` (standardised) at `rows` in the unit cube.
 ///
-/// Lengthscale, share of noise and epsilon are searched for, first over a coarse grid and then from its best point by steps that
-/// halve; the variance that goes best with each of them is known in closed form. Nothing is random.
+/// Lengthscale, share of noise and epsilon are searched for, first over a coarse grid and then from its best point by
+/// steps that halve; the variance that goes best with each of them is known in closed form. Nothing is random.
 pub fn most_likely(width: usize, rows: &[f64], y: &[f64]) -> Kernel {
-    // Of ln(lengthscale), ln(noise / variance) and the log-odds of epsilon; epsilon is at most one half, as in the authors' code.
+    // Of ln(lengthscale), ln(noise / variance) and the log-odds of epsilon; epsilon is at most one half, as in the
+    // authors' code.
     let bounds = [
         (0.05f64.ln(), 3f64.ln()),
         (1e-3f64.ln(), 10f64.ln()),

@@ -1,5 +1,5 @@
-//! Populations: several runs side by side in place of one that is scheduled. `pbt` and `pb2` let bad members copy good ones and go
-//! on with other values; `grid` and `random-search` only compare.
+//! Populations: several runs side by side in place of one that is scheduled. `pbt` and `pb2` let bad members copy good
+//! ones and go on with other values; `grid` and `random-search` only compare.
 //!
 //! | file | what it holds |
 //! | --- | --- |
@@ -12,7 +12,8 @@
 //! | `logs` | the tables of the whole |
 //! | [`run`](PopulationRun) | all members in a directory, with checkpoints around them |
 //!
-//! Members meet at fixed numbers of environment steps and train alone between, so results do not depend on the number of threads.
+//! Members meet at fixed numbers of environment steps and train alone between, so results do not depend on the number
+//! of threads.
 
 mod exchange;
 mod gp;

@@ -1,8 +1,9 @@
 //! Population-based bandits: which values a member should try next (PB2; Parker-Holder, Nguyen and Roberts, 2020).
 //!
-//! A Gaussian process over (time, score, values) predicts by how much the score will change until the next exchange. The values
-//! with the highest upper confidence bound, mean + sqrt(beta) * deviation, are tried next; the deviation is that after all
-//! members that train meanwhile have been seen too, whatever they will bring (GP-BUCB), so that two do not try the same.
+//! A Gaussian process over (time, score, values) predicts by how much the score will change until the next exchange.
+//! The values with the highest upper confidence bound, mean + sqrt(beta) * deviation, are tried next; the deviation is
+//! that after all members that train meanwhile have been seen too, whatever they will bring (GP-BUCB), so that two do
+//! not try the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +13,8 @@ use super::range::Range;
 /// Observations that are kept; the authors' code takes 200 or more, whichever number is most likely.
 pub(super) const WINDOW: usize = 200;
 
-/// beta = C1 + max(0, ln(C2 n)) after n observations; the constants are TV-GP-UCB's (Bogunovic et al., 2016), the form that of
-/// the maintained code of PB2's authors.
+/// beta = C1 + max(0, ln(C2 n)) after n observations; the constants are TV-GP-UCB's (Bogunovic et al., 2016), the form
+/// that of the maintained code of PB2's authors.
 const C1: f64 = 0.2;
 const C2: f64 = 0.4;
 
@@ -34,8 +35,8 @@ pub(super) struct Observation {
     pub change: f64,
 }
 
-/// The values with the highest bound for a member that begins at `time` with `score` while others train with `pending` values;
-/// `None` as long as nothing is known.
+/// The values with the highest bound for a member that begins at `time` with `score` while others train with `pending`
+/// values; `None` as long as nothing is known.
 pub(super) fn propose(
     observations: &[Observation],
     ranges: &[Range],
@@ -99,7 +100,8 @@ impl Scale {
     }
 }
 
-/// Mean 0 and deviation 1, cut off at two deviations as the authors do, so that one lucky change does not drown the others.
+/// Mean 0 and deviation 1, cut off at two deviations as the authors do, so that one lucky change does not drown the
+/// others.
 fn standardise(y: &mut [f64]) {
     let n = y.len().max(1) as f64;
     let mean = y.iter().sum::<f64>() / n;
@@ -109,8 +111,8 @@ fn standardise(y: &mut [f64]) {
     }
 }
 
-/// Where in the unit cube a function is highest, as far as a search without chance finds: an even cover of the cube, then steps
-/// along the axes from the best of it.
+/// Where in the unit cube a function is highest, as far as a search without chance finds: an even cover of the cube,
+/// then steps along the axes from the best of it.
 fn highest(dimensions: usize, mut function: impl FnMut(&[f64]) -> f64) -> Vec<f64> {
     let mut candidates: Vec<(f64, Vec<f64>)> = (0..CANDIDATES)
         .map(|i| {
@@ -145,7 +147,8 @@ fn highest(dimensions: usize, mut function: impl FnMut(&[f64]) -> f64) -> Vec<f6
     best.map_or(vec![0.5; dimensions], |(_, place)| place)
 }
 
-/// Point `i` of a sequence that covers the unit cube evenly: multiples of 1/g, 1/g^2, ... modulo 1, with g^(d+1) = g + 1.
+/// Point `i` of a sequence that covers the unit cube evenly: multiples of 1/g, 1/g^2, ... modulo 1, with g^(d+1) = g +
+/// 1.
 fn cover(i: usize, dimensions: usize) -> Vec<f64> {
     let mut g: f64 = 1.5;
     for _ in 0..60 {

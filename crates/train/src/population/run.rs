@@ -192,8 +192,9 @@ impl PopulationRun {
 
     /// Trains until every member's budget is spent or `stop` is set, telling `observer` how it goes.
     ///
-    /// When stopped each member finishes its phase, or leaves the evaluation that it is at for later, and all is saved; after an error
-    /// the last good checkpoint stays as it was. A population that had finished before has its result again.
+    /// When stopped each member finishes its phase, or leaves the evaluation that it is at for later, and all is saved;
+    /// after an error the last good checkpoint stays as it was. A population that had finished before has its result
+    /// again.
     pub fn train(&mut self, stop: &AtomicBool, observer: &mut dyn Observer) -> Result<RunEnd, RunError> {
         let is_finished = self.is_finished();
         if let Some(result) = is_finished.then(|| self.directory.earlier_result()).flatten() {
@@ -334,8 +335,8 @@ impl PopulationRun {
         Ok(())
     }
 
-    /// Keeps the best policy. Of equals it is that of the earlier meeting, then of the first member, so that a stop between two
-    /// meetings changes nothing.
+    /// Keeps the best policy. Of equals it is that of the earlier meeting, then of the first member, so that a stop
+    /// between two meetings changes nothing.
     fn keep_best(&mut self, target: u64) -> Result<(), RunError> {
         for (i, member) in self.members.iter_mut().enumerate() {
             let Some((score, policy)) = member.run.candidate.take() else {
@@ -445,8 +446,8 @@ impl PopulationRun {
     }
 }
 
-/// Tells how a population goes while its members train. It does not hold the members: the threads that train them do, and
-/// gauges show how they stand.
+/// Tells how a population goes while its members train. It does not hold the members: the threads that train them do,
+/// and gauges show how they stand.
 struct Reporter<'a> {
     config: &'a Config,
     task: &'a TaskSpec,

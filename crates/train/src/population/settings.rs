@@ -9,8 +9,8 @@ use crate::{Config, ConfigError};
 pub(crate) const MOST_MEMBERS: usize = 256;
 
 settings! {
-    /// Settings of the schedulers that take several runs side by side: `pbt`, `pb2`, `grid` and `random-search`. The run's `steps`
-    /// are those of each member.
+    /// Settings of the schedulers that take several runs side by side: `pbt`, `pb2`, `grid` and `random-search`. The
+    /// run's `steps` are those of each member.
     pub struct PopulationSettings {
         /// Members of `pbt` and `pb2`, each of which trains for the run's steps.
         pub size: usize = 4;

@@ -20,8 +20,8 @@ pub(super) struct Order<'a> {
     pub conditions: Conditions<'a>,
 }
 
-/// Trains all members on up to `threads` threads and calls `report` now and then. Each trains alone, so it does not matter which
-/// thread it is on and when; how each ended is returned in their order.
+/// Trains all members on up to `threads` threads and calls `report` now and then. Each trains alone, so it does not
+/// matter which thread it is on and when; how each ended is returned in their order.
 pub(super) fn train(
     members: &mut [Member],
     threads: usize,
