@@ -298,6 +298,18 @@ pub enum Simulator {
     Atari,
 }
 
+/// Every method by its name, with what it is.
+fn methods(config: &Config) -> Vec<(&str, &str)> {
+    let all = config.registry.methods().iter();
+    all.map(|method| (method.name(), method.help())).collect()
+}
+
+/// Every scheduler by its name, with what it is.
+fn schedulers(config: &Config) -> Vec<(&str, &str)> {
+    let all = config.registry.schedulers().iter().map(|scheduler| scheduler.about());
+    all.map(|about| (about.name, about.help)).collect()
+}
+
 /// Every setting with its meaning, default and paper symbol, for `epgt train --help`.
 fn settings_help() -> String {
     let mut text = String::from(
@@ -328,7 +340,16 @@ fn settings_help() -> String {
             };
             let _ = writeln!(text, "  {section}{dot}{} = {}{symbol}", entry.key, entry.value);
             let _ = writeln!(text, "      {}", entry.meaning);
-            if !entry.choices.is_empty() {
+            let described = match (section, entry.key) {
+                ("", "algo") => methods(&config),
+                ("", "scheduler") => schedulers(&config),
+                _ => Vec::new(),
+            };
+            if !described.is_empty() {
+                for (name, help) in described {
+                    let _ = writeln!(text, "        {name}: {help}");
+                }
+            } else if !entry.choices.is_empty() {
                 let _ = writeln!(text, "      One of: {}", entry.choices.join(", "));
             }
         }

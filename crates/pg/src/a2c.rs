@@ -195,16 +195,12 @@ impl A2c {
 }
 
 impl Method for A2c {
-    fn schedulable(&self) -> &dyn Schedulable {
+    fn settings(&self) -> &dyn MethodSettings {
         &self.settings
     }
 
-    fn schedulable_mut(&mut self) -> &mut dyn Schedulable {
+    fn settings_mut(&mut self) -> &mut dyn MethodSettings {
         &mut self.settings
-    }
-
-    fn n_steps(&self) -> usize {
-        self.settings.n_steps
     }
 
     fn learning_rate(&self) -> f64 {

@@ -35,9 +35,7 @@ use epgt_nn::{Kfac, KfacError, Remote};
 use epgt_rng::Pcg64;
 
 use crate::a2c::{self, Loss};
-use crate::hyperparameter::{
-    ENT_COEF, GAE_LAMBDA, GAMMA, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable, VF_COEF,
-};
+use crate::hyperparameter::{ENT_COEF, GAE_LAMBDA, GAMMA, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, VF_COEF};
 use crate::update::{self, Workspace};
 use crate::{
     ActorCritic, Hyperparameter, Method, MethodSettings, NetworkSize, NotFinite, PgError, Phase, Rollout, SavedMethod,
@@ -300,16 +298,12 @@ impl Acktr {
 }
 
 impl Method for Acktr {
-    fn schedulable(&self) -> &dyn Schedulable {
+    fn settings(&self) -> &dyn MethodSettings {
         &self.settings
     }
 
-    fn schedulable_mut(&mut self) -> &mut dyn Schedulable {
+    fn settings_mut(&mut self) -> &mut dyn MethodSettings {
         &mut self.settings
-    }
-
-    fn n_steps(&self) -> usize {
-        self.settings.n_steps
     }
 
     fn learning_rate(&self) -> f64 {

@@ -53,6 +53,11 @@ pub trait MethodSettings: Settings + Schedulable + Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Passes over the rollout in an update phase.
+    fn epochs(&self) -> usize {
+        1
+    }
+
     /// Rows of an update step; `None` for the whole rollout.
     fn minibatch(&self) -> Option<u64> {
         None
@@ -99,19 +104,11 @@ impl PartialEq for Box<dyn MethodSettings> {
 /// [`ActorCritic::descend`] make the step, and [`schedulable!`](crate::schedulable) lists what a hyper-agent may
 /// change.
 pub trait Method: Send {
-    /// What can be scheduled, as it was at the last update or has been set since.
-    fn schedulable(&self) -> &dyn Schedulable;
+    /// Its settings, of which those that can be scheduled are as they were at the last update or have been set since.
+    fn settings(&self) -> &dyn MethodSettings;
 
-    /// The same, to set it from the next update or rollout on.
-    fn schedulable_mut(&mut self) -> &mut dyn Schedulable;
-
-    /// Steps T of the next rollout.
-    fn n_steps(&self) -> usize;
-
-    /// Passes over the rollout in the next update phase.
-    fn epochs(&self) -> usize {
-        1
-    }
+    /// The same, to set what can be scheduled from the next update or rollout on.
+    fn settings_mut(&mut self) -> &mut dyn MethodSettings;
 
     /// The step size in force: what was set times its schedule.
     fn learning_rate(&self) -> f64;

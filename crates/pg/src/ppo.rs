@@ -175,6 +175,10 @@ impl MethodSettings for PpoSettings {
         names
     }
 
+    fn epochs(&self) -> usize {
+        self.n_epochs
+    }
+
     fn minibatch(&self) -> Option<u64> {
         Some(self.batch_size as u64)
     }
@@ -372,20 +376,12 @@ impl Ppo {
 }
 
 impl Method for Ppo {
-    fn schedulable(&self) -> &dyn Schedulable {
+    fn settings(&self) -> &dyn MethodSettings {
         &self.settings
     }
 
-    fn schedulable_mut(&mut self) -> &mut dyn Schedulable {
+    fn settings_mut(&mut self) -> &mut dyn MethodSettings {
         &mut self.settings
-    }
-
-    fn n_steps(&self) -> usize {
-        self.settings.n_steps
-    }
-
-    fn epochs(&self) -> usize {
-        self.settings.n_epochs
     }
 
     fn learning_rate(&self) -> f64 {

@@ -56,7 +56,7 @@ impl Training {
 
     fn set(&mut self, name: &str, value: f64) {
         let index = self.settings.index(name).unwrap();
-        self.method.schedulable_mut().set(index, value);
+        self.method.settings_mut().set(index, value);
     }
 
     /// Mean return of the last `count` episodes within `steps` steps.
@@ -278,7 +278,7 @@ fn every_scheduled_hyperparameter_changes_the_next_updates() {
             method.restore(training.method.save()).unwrap();
             method.step(&mut agent, &mut rollout).unwrap();
             if let Ok(index) = settings.index(name) {
-                method.schedulable_mut().set(index, value);
+                method.settings_mut().set(index, value);
             }
             while method.step(&mut agent, &mut rollout).unwrap() == Phase::GoesOn {}
             agent.params.values().to_vec()
@@ -307,7 +307,7 @@ fn epochs_are_those_set_when_the_phase_began_and_rollouts_those_set_before_them(
     let mut training = Training::new("CartPole-v1", 2, true, methods()[1].clone());
     training.set("n_epochs", 3.0);
     training.set("n_steps", 7.0);
-    training.rollout.set_steps(training.method.n_steps());
+    training.rollout.set_steps(training.method.settings().n_steps());
     training.collect();
     let mut steps = 1;
     while training.step().unwrap() == Phase::GoesOn {

@@ -310,7 +310,7 @@ impl Trainer {
     pub fn iterate(&mut self) -> Result<(), TrainError> {
         self.restored_metrics = None;
         // Where the length is scheduled, a rollout that does not fit into the budget ends with it.
-        let chosen = self.method.n_steps();
+        let chosen = self.method.settings().n_steps();
         let steps = match self.is_finished() {
             true => chosen,
             false => chosen.min(usize::try_from(self.left()).unwrap_or(chosen)),
@@ -353,7 +353,7 @@ impl Trainer {
             let phase = self.method.step(&mut self.policy, &mut self.rollout)?;
             if self.method.rule().is_some() {
                 self.hyper
-                    .adopt(self.scheduled.iter().map(|&index| self.method.schedulable().get(index)));
+                    .adopt(self.scheduled.iter().map(|&index| self.method.settings().get(index)));
             }
             self.counters.updates += 1;
             self.check_device()?;
@@ -386,7 +386,7 @@ impl Trainer {
     /// Gives the hyper-agent's values to the method.
     fn apply_hyper_action(&mut self) {
         for (&index, &value) in self.scheduled.iter().zip(self.hyper.values()) {
-            self.method.schedulable_mut().set(index, value);
+            self.method.settings_mut().set(index, value);
         }
     }
 
@@ -394,7 +394,7 @@ impl Trainer {
     /// been through, over all epochs, because the number of update steps is not known beforehand when minibatches are
     /// scheduled.
     fn progress(&self) -> f64 {
-        let epochs = self.method.epochs() as u64;
+        let epochs = self.method.settings().epochs() as u64;
         let done = self.counters.steps * epochs + self.method.rows_done();
         let rows = self.rollout.batch_size() as u64;
         let last = (self.end.0 + rows) * epochs - self.end.1.min(rows);

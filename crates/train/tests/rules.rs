@@ -81,7 +81,7 @@ fn the_log_shows_what_was_in_force_at_every_update_and_the_rules_own_numbers() {
             in_force.push(
                 indices
                     .iter()
-                    .map(|&i| trainer.method.schedulable().get(i))
+                    .map(|&i| trainer.method.settings().get(i))
                     .collect::<Vec<_>>(),
             );
         }

@@ -5,7 +5,7 @@ use epgt::nn::Adam;
 use epgt::pg::update::{Workspace, clip, finite};
 use epgt::pg::{
     ActorCritic, ENT_COEF, GAMMA, LEARNING_RATE, Method, MethodSettings, NotFinite, PgError, Phase, Rollout,
-    SavedMethod, Schedulable, UpdateStats, losses, schedulable,
+    SavedMethod, UpdateStats, losses, schedulable,
 };
 
 epgt::settings::settings! {
@@ -68,16 +68,12 @@ struct Reinforce {
 }
 
 impl Method for Reinforce {
-    fn schedulable(&self) -> &dyn Schedulable {
+    fn settings(&self) -> &dyn MethodSettings {
         &self.settings
     }
 
-    fn schedulable_mut(&mut self) -> &mut dyn Schedulable {
+    fn settings_mut(&mut self) -> &mut dyn MethodSettings {
         &mut self.settings
-    }
-
-    fn n_steps(&self) -> usize {
-        self.settings.n_steps
     }
 
     fn learning_rate(&self) -> f64 {
