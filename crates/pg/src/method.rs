@@ -131,7 +131,7 @@ pub trait Method: Send {
     fn follow(&mut self, rule: Rule) -> Result<(), PgError> {
         Err(PgError::RuleNeedsA2c {
             rule: rule.name(),
-            method: "another method".to_string(),
+            method: self.settings().name().to_string(),
         })
     }
 
