@@ -184,12 +184,16 @@ impl A2c {
             settings.rms_prop_decay as f32,
             settings.rms_prop_eps as f32,
         );
+        let start = match settings.step_control {
+            StepControl::Divergence => settings.learning_rate.min(HIGHEST_RATE),
+            StepControl::Rate | StepControl::KlAdaptive => settings.learning_rate,
+        };
         Self {
             settings,
             remaining: 1.0,
             optimiser,
             rule: None,
-            control: StepController::new(settings.learning_rate),
+            control: StepController::new(start),
             work: Workspace::default(),
             stats: UpdateStats::default(),
         }
@@ -242,7 +246,9 @@ impl A2c {
     /// Measures how far the step moved the policy, takes back what was too much of it, and moves the rate.
     fn control_step(&mut self, steps: &Steps, stats: &mut UpdateStats, agent: &mut ActorCritic, rollout: &Rollout) {
         let taken = self.control.rates(steps, agent);
-        let divergence = self.control.divergence(agent, rollout);
+        let Some(divergence) = self.control.divergence(agent, rollout) else {
+            return;
+        };
         if let Some(kept) = self.control.after_step(steps, divergence) {
             // With a decay of 1 RMSprop's means stay as they are, and the same step is made again, backwards.
             self.optimiser.decay = 1.0;

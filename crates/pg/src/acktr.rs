@@ -288,7 +288,10 @@ impl Acktr {
         let step = step.map_err(|error| not_finite(error, agent))?;
         stats.trust_scale = Some(if step_size > 0.0 { step.scale / step_size } else { 1.0 });
         stats.target_divergence = Some(target as f32);
-        stats.divergence = Some(self.measure.divergence(agent, rollout) as f32);
+        stats.divergence = self
+            .measure
+            .divergence(agent, rollout)
+            .map(|divergence| divergence as f32);
         Ok(stats)
     }
 

@@ -377,7 +377,9 @@ impl Ppo {
         if steps.control == StepControl::Rate {
             return;
         }
-        let divergence = self.control.divergence(agent, rollout);
+        let Some(divergence) = self.control.divergence(agent, rollout) else {
+            return;
+        };
         self.control.after_phase(&steps, divergence);
         self.stats.target_divergence = Some(steps.target as f32);
         self.stats.divergence = Some(divergence as f32);

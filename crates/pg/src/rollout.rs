@@ -37,7 +37,7 @@ pub struct Rollout {
     /// `[T][N]`, of the policy that acted.
     pub log_probs: Vec<f32>,
     /// `[T][N][K]`, what the policy that acted put out, and its log standard deviations: an update measures against them
-    /// how far it has moved the policy.
+    /// how far it has moved the policy. Filled by [`collect`](crate::collect).
     pub outputs: Vec<f32>,
     /// See `outputs`.
     pub log_std: Vec<f32>,

@@ -210,9 +210,13 @@ impl StepController {
         }
     }
 
-    /// The mean over the rollout's rows of KL(policy that acted || policy now).
-    pub fn divergence(&mut self, agent: &mut ActorCritic, rollout: &Rollout) -> f64 {
+    /// The mean over the rollout's rows of KL(policy that acted || policy now); `None` where the rollout does not say
+    /// what the policy that acted put out.
+    pub fn divergence(&mut self, agent: &mut ActorCritic, rollout: &Rollout) -> Option<f64> {
         let (count, outputs) = (rollout.batch_size(), agent.distribution.outputs());
+        if rollout.outputs.len() != count * outputs {
+            return None;
+        }
         self.rows.extend(self.rows.len() as u32..count as u32);
         self.divergences.resize(CHUNK.min(count), 0.0);
         let mut sum = 0.0;
@@ -229,7 +233,7 @@ impl StepController {
             agent.distribution.kl((acted, &rollout.log_std), now, divergences);
             sum += divergences.iter().copied().map(f64::from).sum::<f64>();
         }
-        sum / count as f64
+        Some(sum / count as f64)
     }
 
     /// The same over the rows of a minibatch that the policy has just been evaluated on, given what the policy that

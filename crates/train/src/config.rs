@@ -162,7 +162,10 @@ impl Config {
             self.method.assign("step_control", StepControl::Divergence.name())?;
         }
         if self.tune.is_empty() {
-            let rates = wants_rate || self.method.idle().contains(&"critic_learning_rate");
+            let rates = match has_control {
+                true => !self.method.idle().contains(&"learning_rate"),
+                false => wants_rate,
+            };
             let (name, grid) = match rates {
                 true => ("learning_rate", "paper:7"),
                 false => ("step", epgt_pg::STEP.grid),
@@ -533,6 +536,75 @@ mod tests {
         let config = with(&[("hyper.hold", "7"), ("preset", "paper")]).unwrap();
         assert_eq!(config.hyper.hold, epgt_hyper::Hold::Updates(7));
         assert_eq!(config.hyper.encoder, epgt_hyper::EncoderKind::Vae);
+    }
+
+    /// What says how long steps are, and what is scheduled.
+    fn steps(pairs: &[(&str, &str)]) -> (String, String) {
+        let config = with(pairs).unwrap();
+        let entries = config.method.entries();
+        let control = entries.iter().find(|entry| entry.key == "step_control");
+        let tuned: Vec<&str> = config.tune.iter().map(|(name, _)| name.as_str()).collect();
+        (
+            control.map_or("none".to_string(), |entry| entry.value.replace('"', "")),
+            tuned.join(" "),
+        )
+    }
+
+    #[test]
+    fn steps_are_measured_by_divergence_unless_somebody_works_with_rates() {
+        let (divergence, rate) = ("divergence".to_string(), "rate".to_string());
+        let of = |control: &String, tuned: &str| (control.clone(), tuned.to_string());
+        assert_eq!(steps(&[]), of(&divergence, "step"));
+        assert_eq!(steps(&[("algo", "ppo")]), of(&divergence, "step"));
+        assert_eq!(steps(&[("algo", "acktr")]), ("none".to_string(), "step".to_string()));
+        assert_eq!(steps(&[("a2c.learning_rate", "1e-2")]), of(&divergence, "step"));
+        assert_eq!(steps(&[("tune.gamma", "0.9:0.99")]), of(&divergence, "gamma"));
+        assert_eq!(
+            steps(&[("step_control", "kl-adaptive")]),
+            of(&"kl-adaptive".to_string(), "step")
+        );
+        assert_eq!(steps(&[("step_control", "rate")]), of(&rate, "learning_rate"));
+        assert_eq!(steps(&[("tune.learning_rate", "paper:3")]), of(&rate, "learning_rate"));
+        assert_eq!(steps(&[("preset", "paper")]), of(&rate, "learning_rate"));
+        assert_eq!(
+            steps(&[("preset", "paper"), ("step_control", "divergence")]),
+            of(&divergence, "step")
+        );
+        for scheduler in ["hoof", "meta-gradient", "lrrl"] {
+            assert_eq!(steps(&[("scheduler", scheduler)]), of(&rate, "learning_rate"));
+        }
+    }
+
+    #[test]
+    fn what_decides_nothing_cannot_be_scheduled() {
+        let refused = |pairs: &[(&str, &str)]| with(pairs).unwrap_err().to_string();
+        assert_eq!(
+            refused(&[("step_control", "divergence"), ("tune.learning_rate", "paper:3")]),
+            "learning_rate decides nothing with this step_control; tune step instead, or set step_control=rate"
+        );
+        assert!(
+            refused(&[("step_control", "rate"), ("tune.critic_learning_rate", "paper:3")])
+                .ends_with("or set step_control=divergence")
+        );
+        assert_eq!(
+            refused(&[("step_control", "divergence"), ("scheduler", "hoof")]),
+            "the scheduler hoof works with learning rates: set step_control=rate, or take another scheduler"
+        );
+        assert!(refused(&[("target_divergence", "0")]).starts_with("a2c.target_divergence = 0 cannot be used"));
+    }
+
+    #[test]
+    fn a_configuration_stored_before_steps_could_be_measured_works_with_rates() {
+        let lines = |text: String| -> String {
+            let kept = text.lines().filter(|line| !line.contains("step_control"));
+            kept.map(|line| format!("{line}\n")).collect()
+        };
+        for (tuned, algo) in [("gamma", "a2c"), ("clip_range", "ppo")] {
+            let tune = format!("tune.{tuned}");
+            let older = lines(with(&[("algo", algo), (&tune, "0.5:0.9")]).unwrap().to_toml());
+            let config = Config::build(&Config::read_stored(&older).unwrap()).unwrap();
+            assert!(!config.method.idle().contains(&"learning_rate"), "{algo}");
+        }
     }
 
     #[test]

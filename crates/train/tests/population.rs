@@ -292,7 +292,7 @@ fn impossible_populations_are_refused_with_one_sentence() {
     assert!(refused(&[pbt, ("population.perturb_down", "0")]).contains("above 0"));
     assert!(refused(&[pbt, ("population.size", "1e9")]).contains("more than the 256"));
     assert!(refused(&[pbt, ("policy.hidden", "[20000,20000]")]).contains("GB"));
-    assert!(refused(&[("scheduler", "random-search"), ("population.runs", "6")]).contains("between 1 and the 5"));
+    assert!(refused(&[("scheduler", "random-search"), ("population.runs", "6")]).contains("between 1 and the 3"));
     assert!(refused(&[("population.redy", "1")]).contains("did you mean 'population.ready'?"));
     let place = tempfile::tempdir().unwrap();
     let single = Run::create(small("pbt"), place.path(), true).err().unwrap().to_string();
