@@ -3,6 +3,7 @@
 mod figures;
 mod memory;
 mod settings;
+mod signal;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -307,6 +308,13 @@ impl Report {
             figures::schedules(task),
         );
         self.part("The hyper-agent", figures::hyper_agent(task));
+        let known = signal::sentences(task);
+        if !known.is_empty() {
+            self.page.subheading("What the returns say of the choices");
+        }
+        for sentence in &known {
+            self.page.note(sentence);
+        }
         self.part(
             "The episodic memory of one run, on a map that keeps neighbours together (t-SNE)",
             maps,

@@ -49,9 +49,9 @@ const LEAST_WITHIN: f64 = 5.0;
 /// assert_eq!((evidence.between, evidence.within), (2.0, 87.0));
 /// assert!(!evidence.shows());
 /// assert_eq!(
-///     evidence.sentence(100_000.0),
-///     "This run cannot know which choice is best: its returns hold a signal of at most 2.5, where 3 would be sure. It \
-///      would take at least 150,000 steps like these to tell the best choice from chance."
+///     evidence.sentence("choice", 100_000.0),
+///     "This run cannot know which choice is best: its returns hold a signal of at most 2.5, where 3 would be sure. At \
+///      least 150,000 steps like these would be needed to tell it from chance."
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -133,8 +133,9 @@ impl Evidence {
         }
     }
 
-    /// What a run can know, in a sentence or two; `steps` are the environment steps of all its runs together.
-    pub fn sentence(&self, steps: f64) -> String {
+    /// What a run can know, in a sentence or two. `what` is chosen, such as "learning_rate", and `steps` are the
+    /// environment steps of all runs together.
+    pub fn sentence(&self, what: &str, steps: f64) -> String {
         let runs = self.runs as f64;
         let (who, whose) = match self.runs {
             1 => ("This run", "this run"),
@@ -143,26 +144,27 @@ impl Evidence {
         let needed = |squared: f64| rounded(steps * SURE * SURE / squared);
         let squared = if self.shows() { self.estimate() } else { self.bound() };
         let signal = (squared / runs).sqrt();
-        let purpose = "steps like these to tell the best choice from chance";
         match (self.shows(), signal >= SURE) {
             (true, true) => format!(
-                "The returns of {whose} hold a signal of about {signal:.1}, where 3 is sure: it takes about {} {purpose}.",
+                "The returns of {whose} hold a signal of about {signal:.1}, where 3 is sure: about {} steps like these tell \
+                 the best {what} from chance.",
                 needed(squared)
             ),
             (true, false) => format!(
-                "{who} cannot be sure which choice is best: its returns hold a signal of about {signal:.1}, where 3 would be \
-                 sure. It would take about {} {purpose}.",
+                "{who} cannot be sure which {what} is best: its returns hold a signal of about {signal:.1}, where 3 would be \
+                 sure. About {} steps like these would tell it from chance.",
                 needed(squared)
             ),
             (false, false) => format!(
-                "{who} cannot know which choice is best: its returns hold a signal of at most {signal:.1}, where 3 would be \
-                 sure. It would take at least {} {purpose}.",
+                "{who} cannot know which {what} is best: its returns hold a signal of at most {signal:.1}, where 3 would be \
+                 sure. At least {} steps like these would be needed to tell it from chance.",
                 needed(squared)
             ),
-            // These steps were too few to tell, though the bound alone would allow for fewer.
+            // These steps were too few, though the bound alone would allow for fewer.
             (false, true) => format!(
-                "{who} cannot know which choice is best: chance alone makes returns like its own. A signal of up to \
-                 {signal:.1} may be hidden in them, where 3 would be sure: it takes more than its {} {purpose}.",
+                "{who} cannot know which {what} is best: chance alone makes returns like its own. A signal of up to \
+                 {signal:.1} may be hidden in them, where 3 would be sure: more than {} steps like these are needed to tell \
+                 it from chance.",
                 rounded(steps / runs)
             ),
         }
@@ -338,7 +340,7 @@ mod tests {
             runs,
         };
         let says = |f: f64, runs: usize, words: &str| {
-            let sentence = evidence(f, runs).sentence(100_000.0 * runs as f64);
+            let sentence = evidence(f, runs).sentence("choice", 100_000.0 * runs as f64);
             assert!(sentence.contains(words), "F = {f}: {sentence}");
         };
         // bound 6.39 (SciPy): 100,000 * 9 / 6.39 = 140,800.
@@ -347,17 +349,17 @@ mod tests {
             1,
             "This run cannot know which choice is best: its returns hold a signal of at most 2.5, where 3",
         );
-        says(0.13, 1, "at least 140,000 steps like these");
+        says(0.13, 1, "At least 140,000 steps like these");
         // bound 14.2: no fewer than were made.
         says(2.5, 1, "A signal of up to 3.8 may be hidden");
-        says(2.5, 1, "more than its 100,000 steps");
+        says(2.5, 1, "more than 100,000 steps like these");
         // 2 * (95 / 97 * 4 - 1) = 5.84.
         says(
             4.0,
             1,
             "cannot be sure which choice is best: its returns hold a signal of about 2.4, where 3",
         );
-        says(4.0, 1, "about 150,000 steps like these");
+        says(4.0, 1, "About 150,000 steps like these");
         // 2 * (95 / 97 * 10 - 1) = 17.59.
         says(
             10.0,
@@ -371,7 +373,7 @@ mod tests {
             50,
             "A run like these cannot be sure which choice is best: its returns hold a signal of about 1.0",
         );
-        says(1.5, 50, "about 900,000 steps like these");
+        says(1.5, 50, "About 900,000 steps like these");
     }
 
     #[test]

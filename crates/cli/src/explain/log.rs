@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use epgt_hyper::{Decision, Hold, HyperSpace};
-use epgt_train::record::{natural, read_decisions, read_metrics};
+use epgt_train::record::{STEPS, natural, read_decisions, read_metrics};
 use epgt_train::{CONFIG, Config};
 
 use crate::output;
@@ -16,6 +16,8 @@ pub struct RunLog {
     pub decisions: Vec<Decision>,
     /// Policy updates made.
     pub updates: u64,
+    /// Environment steps made.
+    pub steps: f64,
     /// The scheduled values when the metrics were last written.
     pub last_values: Vec<f64>,
     /// Whether the choice shows in the improvement, as the agent last told it.
@@ -53,6 +55,7 @@ impl RunLog {
         let names = || space.axes().iter().map(|axis| &axis.name);
         let mut log = Self {
             updates: last("train/n_updates")?.unwrap_or(0.0) as u64,
+            steps: last(STEPS)?.unwrap_or(0.0),
             f_statistic: last("hyper/f_statistic")?,
             correlations: names()
                 .map(|name| last(&format!("hyper/correlation_{name}")))
