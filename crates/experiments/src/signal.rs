@@ -1,5 +1,5 @@
-//! The signal in the returns of an experiment's runs: of methods that draw their values at random, what each value did to
-//! the outcome that followed, moment by moment across seeds.
+//! The signal in the returns of an experiment's runs: of methods that draw their values at random, what each value did
+//! to the outcome that followed, moment by moment across seeds.
 
 use epgt_hyper::Choice;
 use epgt_report::numbers::rounded;

@@ -1,7 +1,7 @@
 //! How much the returns of training say of the choices before them, in one run and over many.
 //!
 //! The unit is *effect over noise, summed over the run*. A choice that moves the outcome of its window by an effect of
-//! variance e^2 over the values tried, in noise of variance s^2, has a signal of `sqrt(n) * e / s` after n decisions. At
+//! deviation e over the values tried, in noise of deviation s, has a signal of `sqrt(n) * e / s` after n decisions. At
 //! a signal of 3 ([`SURE`]) the effect is three standard errors wide, and its sign is sure. The square grows with the
 //! decisions, so a run with a signal of g would have to be `9 / g^2` times as long.
 //!
@@ -10,13 +10,13 @@
 //! mean gives the unbiased estimate `lambda = (k - 1) * ((n - k - 2) / (n - k) * F - 1)`. Where F is not above what
 //! chance reaches in 95 of 100 runs, that estimate is worth nothing and an upper bound is told instead.
 //!
-//! The outcome of a window is its *improvement* on the window before, as in the F of the metrics. Returns drift while
-//! training goes on, and the differences of a drift are small beside the noise of windows, which levels are not. The
-//! price is that the noise of two windows counts instead of one. Where noise does not last from window to window, blocks
-//! of neighbouring windows would be up to `sqrt(2)` better; where it does last, they would be worse, since an earlier choice's
-//! lasting effect is then noise within the block. The difference needs no length of a block to be chosen, and it is
-//! what the hyper-agent learns from. One run cannot tell an effect that changes its sign while training goes on from
-//! noise; it tells of values that are better throughout.
+//! What counts as the outcome of a decision is the *improvement* of its window on the window before, as in the F of the
+//! metrics. Returns drift while training goes on, and the difference takes the drift out. Its price is the noise of two
+//! windows instead of one. Taking out the mean of blocks of neighbouring windows instead would be up to `sqrt(2)`
+//! better where noise does not last from window to window, and worse where it does, or where effects last. On runs of
+//! A2C neither showed an advantage (docs/signal.md), and the difference needs no length of a block to be chosen. One
+//! run cannot tell an effect whose sign changes while training goes on from noise: it tells of values that are better
+//! throughout.
 //!
 //! **Many runs** ([`Across`]). Where many runs have drawn their values at random at the same moments, each moment is
 //! looked at by itself across runs. This sees effects that change over training, too: what a schedule by time could
@@ -50,8 +50,8 @@ const LEAST_WITHIN: f64 = 5.0;
 /// assert!(!evidence.shows());
 /// assert_eq!(
 ///     evidence.sentence("choice", 100_000.0),
-///     "This run cannot know which choice is best: its returns hold a signal of at most 2.5, where 3 would be sure. At \
-///      least 150,000 steps like these would be needed to tell it from chance."
+///     "This run cannot know which choice is best: its returns hold a signal of at most 2.5, where 3 would be sure. \
+///      At least 150,000 steps like these would be needed to tell it from chance."
 /// );
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
