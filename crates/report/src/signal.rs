@@ -269,7 +269,7 @@ fn squared_ratio(runs: &[Windows], at: usize) -> Option<f64> {
     let slope = products / squares;
     let residual: f64 = pairs().map(|(x, y)| (y - slope * x).powi(2)).sum();
     // Both deviations have the divisor S - 1, which cancels.
-    (residual > 0.0).then(|| slope * slope * squares / residual)
+    Some(slope * slope * squares / residual).filter(|ratio| residual > 0.0 && ratio.is_finite())
 }
 
 impl fmt::Display for Across {
