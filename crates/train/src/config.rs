@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use epgt_hyper::{Epgt, FixedAt, HyperSettings};
-use epgt_pg::{A2cSettings, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings};
+use epgt_hyper::{Axis, Epgt, FixedAt, Grid, HyperSettings, HyperSpace};
+use epgt_pg::{A2cSettings, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings, StepControl};
 use epgt_settings::{Entry, SettingError, Settings, Value};
 
 use crate::defaults;
@@ -101,7 +101,7 @@ impl Config {
             hoof: HoofSettings::default(),
             meta: MetaGradientSettings::default(),
             population: PopulationSettings::default(),
-            tune: vec![("learning_rate".to_string(), "paper:7".to_string())],
+            tune: Vec::new(),
             env: Vec::new(),
         };
         // What is said of these decides the layers below all other assignments.
@@ -135,20 +135,62 @@ impl Config {
             config.reward.outcome = Name::new("discounted");
             config.run.staggered_starts = false;
         }
-        if assignments.iter().any(|assignment| assignment.key.starts_with("tune.")) {
-            config.tune.clear();
-        }
         for assignment in assignments.iter().filter(|said| !DECISIVE.contains(&said.key.as_str())) {
             config.assign(&assignment.key, &assignment.value)?;
         }
         if !config.run.task.is_empty() {
             config.settle_env()?;
         }
+        config.settle_steps(assignments)?;
         // One order, however the user wrote them: it decides what a joint hyper-action's number means.
         config
             .tune
             .sort_by_key(|(name, _)| config.method.index(name).unwrap_or(usize::MAX));
         Ok(config)
+    }
+
+    /// Decides, where it was not said, what says how long steps are and what is scheduled. Steps are measured by how far
+    /// they move the policy, and the multiplier of that is scheduled; but whoever schedules the learning rate works with
+    /// rates, and so do the paper's preset and the schedulers that know nothing else.
+    fn settle_steps(&mut self, assignments: &[Assignment]) -> Result<(), ConfigError> {
+        let is_control = |said: &Assignment| said.key == "step_control" || said.key.ends_with(".step_control");
+        let has_control = self.method.entries().iter().any(|entry| entry.key == "step_control");
+        let said = assignments.iter().any(is_control);
+        let tunes_rate = self.tune.iter().any(|(name, _)| name == "learning_rate");
+        let wants_rate = self.run.preset == Preset::Paper || self.scheduler.is_rule() || !self.may_schedule("step");
+        if has_control && !said && !wants_rate && !tunes_rate {
+            self.method.assign("step_control", StepControl::Divergence.name())?;
+        }
+        if self.tune.is_empty() {
+            let rates = wants_rate || self.method.idle().contains(&"critic_learning_rate");
+            let (name, grid) = match rates {
+                true => ("learning_rate", "paper:7"),
+                false => ("step", epgt_pg::STEP.grid),
+            };
+            self.tune.push((name.to_string(), grid.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Whether the method has this hyperparameter and the scheduler takes it.
+    fn may_schedule(&self, name: &str) -> bool {
+        let axis = Axis::new(name, 1.0, &Grid::List(vec![1.0, 2.0]), true);
+        let space = axis.and_then(|axis| HyperSpace::new(vec![axis], self.hyper.max_actions));
+        self.method.index(name).is_ok() && space.is_ok_and(|space| self.scheduler.of_agent().check(&space).is_ok())
+    }
+
+    /// Reads the assignments of a run's stored configuration. In one from before steps could be measured by divergence
+    /// they are measured by rates.
+    pub fn read_stored(text: &str) -> Result<Vec<Assignment>, ConfigError> {
+        let mut said = Self::read_toml(text)?;
+        for method in ["a2c", "ppo"] {
+            let (section, control) = (format!("{method}."), format!("{method}.step_control"));
+            let is_older = !said.iter().any(|assignment| assignment.key == control);
+            if is_older && said.iter().any(|assignment| assignment.key.starts_with(&section)) {
+                said.push(Assignment::new(control, StepControl::Rate.name()));
+            }
+        }
+        Ok(said)
     }
 
     /// Reads the assignments of a TOML file.
@@ -409,6 +451,13 @@ impl Config {
         policy.map_err(of_section("policy"))?;
         self.method.validate().map_err(of_section(self.method.name()))?;
         self.hyper.validate().map_err(ConfigError::Hyper)?;
+        if let Some((name, _)) = self
+            .tune
+            .iter()
+            .find(|(name, _)| self.method.idle().contains(&&name[..]))
+        {
+            return Err(ConfigError::Idle(name.clone()));
+        }
         if let Some((rule, tuned)) = self.rule()? {
             rule.check(&*self.method, &tuned)?;
         }

@@ -124,7 +124,7 @@ fn a_member_that_copies_another_trains_with_its_own_values_from_the_next_update_
             SavedMethod::A2c(optimiser, _) => optimiser.decay,
             SavedMethod::Ppo(optimiser, _) => optimiser.beta1,
             SavedMethod::Acktr(kfac, _) => kfac.decay,
-            SavedMethod::Other(_) => panic!("there is no other method"),
+            SavedMethod::Other(_) | SavedMethod::Controlled(..) => panic!("nothing else was asked for"),
         };
         assert_eq!(decay, 0.5, "{algo}: the optimiser holds on to the parent's value");
         child.keep(&order(2e-3, 0.5));
