@@ -234,27 +234,27 @@ impl Across {
 
     /// Whether the signal is above what chance reaches in 95 of 100 cases.
     pub fn shows(&self) -> bool {
-        self.estimate() > ONE_SIDED * self.deviation(0.0)
+        self.evidence().shows()
     }
 
-    /// The upper bound of the squared signal, with a confidence of about 95%.
+    /// The upper bound of the squared signal, with a confidence of at least 95%.
     pub fn bound(&self) -> f64 {
-        crossing(|squared| squared - self.estimate() - ONE_SIDED * self.deviation(squared))
+        let evidence = self.evidence();
+        evidence.bound() / evidence.between * self.decisions as f64 / (self.runs as f64 - 2.0)
     }
 
-    /// The deviation of the estimate where this is the squared signal: the variance of a noncentral F with 1 and S - 2
-    /// degrees of freedom, summed over the decisions.
-    fn deviation(&self, squared: f64) -> f64 {
-        let (within, decisions) = (self.runs as f64 - 2.0, self.decisions as f64);
-        let noncentrality = squared / decisions * within;
-        let spread = (1.0 + noncentrality).powi(2) + (1.0 + 2.0 * noncentrality) * (within - 2.0);
-        let of_ratio = 2.0 * spread / ((within - 2.0).powi(2) * (within - 4.0));
-        (decisions * of_ratio).sqrt() * (within - 2.0) / within
+    /// The mean over decisions of an F with 1 and S - 2 degrees of freedom, in units of what chance makes it, as one F:
+    /// its degrees of freedom between are those that give it the same variance.
+    fn evidence(&self) -> Evidence {
+        let (runs, decisions) = (self.runs as f64, self.decisions as f64);
+        Evidence {
+            f: (self.signal / self.chance()).powi(2),
+            between: decisions * (runs - 6.0) / (runs - 3.0),
+            within: decisions * (runs - 2.0),
+            runs: self.runs,
+        }
     }
 }
-
-/// Deviations of a normal variable that it stays below with a probability of 95%.
-const ONE_SIDED: f64 = 1.645;
 
 /// The squared effect over noise of the decision at a position; `None` where all values or all residuals are the same.
 fn squared_ratio(runs: &[Windows], at: usize) -> Option<f64> {
@@ -440,6 +440,12 @@ mod tests {
             assert!((0.9..1.1).contains(&ratio), "{runs} runs: {ratio}");
             let shown = tries.iter().filter(|across| across.shows()).count();
             assert!(shown <= 8, "{runs} runs: {shown} of 60 tries show a signal");
+            assert!(tries.iter().all(|across| across.bound() > 0.0));
+            // 39 differences in twice the noise; the root of 60 * 0.05 * 0.95 is 1.7.
+            let truth = 39.0 * 0.06 / 2.0;
+            let bound = |_| Across::of(&windows(runs, 40, |_| 0.3, &mut rng)).unwrap().bound();
+            let held = (0..60).map(bound).filter(|&bound| bound >= truth).count();
+            assert!(held >= 53, "{runs} runs: {held} of 60 bounds hold");
         }
     }
 
