@@ -13,10 +13,10 @@
 //! What counts as the outcome of a decision is the *improvement* of its window on the window before, as in the F of the
 //! metrics. Returns drift while training goes on, and the difference takes the drift out. Its price is the noise of two
 //! windows instead of one. Taking out the mean of blocks of neighbouring windows instead would be up to `sqrt(2)`
-//! better where noise does not last from window to window, and worse where it does, or where effects last. On runs of
-//! A2C neither showed an advantage (docs/signal.md), and the difference needs no length of a block to be chosen. One
-//! run cannot tell an effect whose sign changes while training goes on from noise: it tells of values that are better
-//! throughout.
+//! better where noise does not last from window to window, and worse where it does, or where effects last; and somebody
+//! would have to choose the length of a block. docs/signal.md has both on the same runs: either way a run of A2C knows
+//! nothing. One run cannot tell an effect whose sign changes while training goes on from noise: it tells of values that
+//! are better throughout.
 //!
 //! **Many runs** ([`Across`]). Where many runs have drawn their values at random at the same moments, each moment is
 //! looked at by itself across runs. This sees effects that change over training, too: what a schedule by time could
