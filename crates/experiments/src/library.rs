@@ -41,6 +41,8 @@ const INCLUDED: &[(&str, &str)] = included! {
     "ppo-mujoco"
     "ppo-reference"
     "sequential"
+    "signal-simulators"
+    "signal"
     "tuning-free-a2c-simulators"
     "tuning-free-a2c"
     "tuning-free-ppo-simulators"
