@@ -210,7 +210,8 @@ impl A2c {
         Steps {
             control: settings.step_control,
             rate: settings.learning_rate * settings.step * share,
-            target: settings.target_divergence * settings.step,
+            divergence: settings.target_divergence,
+            step: settings.step,
             critic_rate: settings.critic_learning_rate * share,
             highest: HIGHEST_RATE,
         }
@@ -259,7 +260,7 @@ impl A2c {
             agent.descend(&mut self.optimiser, back);
             self.optimiser.decay = self.settings.rms_prop_decay as f32;
         }
-        stats.target_divergence = Some(steps.target as f32);
+        stats.target_divergence = Some(steps.target() as f32);
         stats.divergence = Some(divergence as f32);
     }
 }

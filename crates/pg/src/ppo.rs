@@ -364,7 +364,8 @@ impl Ppo {
         Steps {
             control: settings.step_control,
             rate: settings.learning_rate * settings.step * share,
-            target: settings.target_divergence * settings.step,
+            divergence: settings.target_divergence,
+            step: settings.step,
             critic_rate: settings.critic_learning_rate * share,
             highest: FARTHEST / (self.updates.max(1) as f64).sqrt(),
         }
@@ -381,7 +382,7 @@ impl Ppo {
             return;
         };
         self.control.after_phase(&steps, divergence);
-        self.stats.target_divergence = Some(steps.target as f32);
+        self.stats.target_divergence = Some(steps.target() as f32);
         self.stats.divergence = Some(divergence as f32);
     }
 

@@ -91,18 +91,27 @@ pub(crate) struct Steps {
     pub control: StepControl,
     /// The learning rate in force where that is what is set.
     pub rate: f64,
-    /// The divergence that is aimed at.
-    pub target: f64,
+    /// The divergence that is aimed at with a multiplier of 1.
+    pub divergence: f64,
+    /// The multiplier of the divergence.
+    pub step: f64,
     /// The critic's learning rate where the divergence is what is set.
     pub critic_rate: f64,
     /// The highest rate that is gone to for a divergence.
     pub highest: f64,
 }
 
+impl Steps {
+    /// The divergence that is aimed at.
+    pub fn target(&self) -> f64 {
+        self.divergence * self.step
+    }
+}
+
 /// Finds the rate that moves the policy as far as it should.
 #[derive(Clone, Debug)]
 pub(crate) struct StepController {
-    /// The rate in force, where it is not set.
+    /// The rate that was found, for a multiplier of 1.
     pub rate: f64,
     /// Whether the phase is over for the policy.
     stopped: bool,
@@ -127,7 +136,7 @@ impl StepController {
             StepControl::Rate => (steps.rate as f32).into(),
             StepControl::KlAdaptive => (self.rate as f32).into(),
             StepControl::Divergence => Rates {
-                all: if self.stopped { 0.0 } else { self.rate as f32 },
+                all: if self.stopped { 0.0 } else { self.policy_rate(steps) as f32 },
                 apart: Some((agent.critic(), steps.critic_rate as f32)),
             },
         }
@@ -137,7 +146,9 @@ impl StepController {
     pub fn policy_rate(&self, steps: &Steps) -> f64 {
         match steps.control {
             StepControl::Rate => steps.rate,
-            StepControl::Divergence | StepControl::KlAdaptive => self.rate,
+            StepControl::KlAdaptive => self.rate,
+            // The divergence grows with the square of the rate: so a multiplier takes effect with the next step.
+            StepControl::Divergence => self.rate * steps.step.sqrt(),
         }
     }
 
@@ -152,9 +163,9 @@ impl StepController {
             }
             StepControl::Divergence => self.approach(steps, divergence, GENTLE),
         }
-        let too_far = divergence.is_nan() || divergence > TOO_FAR * steps.target;
+        let too_far = divergence.is_nan() || divergence > TOO_FAR * steps.target();
         too_far.then(|| {
-            let share = (steps.target / divergence).sqrt();
+            let share = (steps.target() / divergence).sqrt();
             if share.is_finite() { share } else { 0.0 }
         })
     }
@@ -164,7 +175,7 @@ impl StepController {
         match steps.control {
             StepControl::Rate => {}
             StepControl::KlAdaptive => self.follow_rule(steps, divergence),
-            StepControl::Divergence => self.stopped |= divergence.is_nan() || divergence > TOO_FAR * steps.target,
+            StepControl::Divergence => self.stopped |= divergence.is_nan() || divergence > TOO_FAR * steps.target(),
         }
     }
 
@@ -197,15 +208,15 @@ impl StepController {
 
     fn approach(&mut self, steps: &Steps, divergence: f64, exponent: f64) {
         // A divergence that is not a number is too large; one of 0 says that the rate is too low.
-        let factor = (steps.target / divergence.max(f64::MIN_POSITIVE)).powf(exponent);
+        let factor = (steps.target() / divergence.max(f64::MIN_POSITIVE)).powf(exponent);
         let factor = if divergence.is_nan() { 0.0 } else { factor };
         self.rate = (self.rate * factor.clamp(1.0 / FASTEST, FASTEST)).clamp(LOWEST, steps.highest);
     }
 
     fn follow_rule(&mut self, steps: &Steps, divergence: f64) {
-        if divergence.is_nan() || divergence > 2.0 * steps.target {
+        if divergence.is_nan() || divergence > 2.0 * steps.target() {
             self.rate = (self.rate / 1.5).max(BOUNDS_OF_RULE.0);
-        } else if divergence > 0.0 && divergence < 0.5 * steps.target {
+        } else if divergence > 0.0 && divergence < 0.5 * steps.target() {
             self.rate = (self.rate * 1.5).min(BOUNDS_OF_RULE.1);
         }
     }
@@ -266,7 +277,8 @@ mod tests {
     const STEPS: Steps = Steps {
         control: StepControl::Divergence,
         rate: 0.5,
-        target: 0.01,
+        divergence: 0.01,
+        step: 1.0,
         critic_rate: 0.1,
         highest: 2e-3,
     };
@@ -296,6 +308,15 @@ mod tests {
         assert!((rate_after(1e-9) - 1.5e-3).abs() < 1e-12);
         assert!((rate_after(0.0) - 1.5e-3).abs() < 1e-12);
         assert!((rate_after(10.0) - 1e-3 / 1.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_multiplier_of_the_divergence_is_in_force_at_once() {
+        let mut controller = StepController::new(1e-3);
+        let fourfold = Steps { step: 4.0, ..STEPS };
+        assert_eq!(controller.policy_rate(&fourfold), 2e-3);
+        controller.after_phase(&fourfold, 0.04);
+        assert_eq!(controller.rate, 1e-3, "the target was met");
     }
 
     #[test]
