@@ -343,7 +343,7 @@ fn no_line_is_wider_than_the_terminal() {
         (&["tasks"][..], "MountainCarContinuous-v0"),
         (&["tasks", "BipedalWalker-v3"], "hull"),
         (&["compare", "runs", "other"], "Cohen's"),
-        (&["experiment", "list"], "tuning-free-cartpole"),
+        (&["experiment", "list"], "tuning-free-ppo"),
         (&["hyperparameters"], "learning_rate"),
         (&["explain", "runs/CartPole-v1/scheduled/seed-0"], "learning_rate"),
     ] {

@@ -136,7 +136,11 @@ impl StepController {
             StepControl::Rate => (steps.rate as f32).into(),
             StepControl::KlAdaptive => (self.rate as f32).into(),
             StepControl::Divergence => Rates {
-                all: if self.stopped { 0.0 } else { self.policy_rate(steps) as f32 },
+                all: if self.stopped {
+                    0.0
+                } else {
+                    self.policy_rate(steps) as f32
+                },
                 apart: Some((agent.critic(), steps.critic_rate as f32)),
             },
         }
