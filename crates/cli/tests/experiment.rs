@@ -118,7 +118,7 @@ fn an_experiment_ends_with_a_table_and_is_not_run_twice() {
     let page = fs::read_to_string(out.join("results.md")).unwrap();
     assert!(page.contains("| fixed max ") && page.contains("hold = 5"), "{page}");
     assert!(
-        page.contains("The score is the mean return of the last 19 to 63 training episodes"),
+        page.contains("The score is the mean return of the last 16 to 34 training episodes"),
         "{page}"
     );
     // Two seeds have no interval.

@@ -237,16 +237,23 @@ impl A2c {
             meta.remember(settings, rates, stats.grad_norm, &self.optimiser, work, agent, rollout);
         }
         let steps = self.steps();
-        agent.descend(&mut self.optimiser, self.control.rates(&steps, agent));
+        let rates = self.control.rates(&steps, agent);
+        agent.descend(&mut self.optimiser, rates.clone());
         if steps.control != StepControl::Rate {
-            self.control_step(&steps, &mut stats, agent, rollout);
+            self.control_step(&steps, rates, &mut stats, agent, rollout);
         }
         Ok(stats)
     }
 
     /// Measures how far the step moved the policy, takes back what was too much of it, and moves the rate.
-    fn control_step(&mut self, steps: &Steps, stats: &mut UpdateStats, agent: &mut ActorCritic, rollout: &Rollout) {
-        let taken = self.control.rates(steps, agent);
+    fn control_step(
+        &mut self,
+        steps: &Steps,
+        taken: Rates,
+        stats: &mut UpdateStats,
+        agent: &mut ActorCritic,
+        rollout: &Rollout,
+    ) {
         let Some(divergence) = self.control.divergence(agent, rollout) else {
             return;
         };

@@ -57,6 +57,8 @@ pub struct ActorCritic {
     /// Where the networks are, where that is not here.
     pub(crate) place: Place,
     observation_size: usize,
+    /// Which of the weights are the value network's.
+    critic: Range<usize>,
 }
 
 impl ActorCritic {
@@ -104,6 +106,10 @@ impl ActorCritic {
         };
         let policy = network("policy", &policy_sizes, linear, POLICY_GAIN);
         let value = network("value", &value_sizes, linear, VALUE_GAIN);
+        let of_critic = |shape: &&TensorShape| shape.name.starts_with("value.");
+        let mut shapes = params.shapes().iter().filter(of_critic);
+        let first = shapes.next().map_or(0..0, TensorShape::range);
+        let critic = first.start..shapes.next_back().map_or(first.end, |shape| shape.range().end);
         let log_std = match distribution.log_std_size() {
             0 => None,
             size => {
@@ -122,6 +128,7 @@ impl ActorCritic {
             squash: settings.squash.then(|| Squash::new(actions)),
             place: Place::default(),
             observation_size: observation.size(),
+            critic,
         }
     }
 
@@ -145,11 +152,7 @@ impl ActorCritic {
     /// assert_eq!(agent.critic().len(), 8 + 1);
     /// ```
     pub fn critic(&self) -> Range<usize> {
-        let of_critic = |shape: &&TensorShape| shape.name.starts_with("value.");
-        let mut shapes = self.params.shapes().iter().filter(of_critic);
-        let first = shapes.next().map_or(0..0, TensorShape::range);
-        let last = shapes.next_back().map_or(first.clone(), TensorShape::range);
-        first.start..last.end
+        self.critic.clone()
     }
 
     /// Every dense layer: the shared ones, the policy's, the value's.

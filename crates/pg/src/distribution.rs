@@ -192,12 +192,7 @@ impl ActionDistribution {
             Categorical { n } => {
                 let rows = old.chunks_exact(n).zip(new.chunks_exact(n));
                 for ((old, new), divergence) in rows.zip(divergences) {
-                    let (old_normaliser, new_normaliser) = (log_sum_exp(old), log_sum_exp(new));
-                    *divergence = 0.0;
-                    for (old, new) in old.iter().zip(new) {
-                        let log_old = old - old_normaliser;
-                        *divergence += log_old.exp() * (log_old - (new - new_normaliser));
-                    }
+                    *divergence = categorical_kl(old, new);
                 }
             }
             MultiCategorical { ref counts } => multi::kl(counts, old, new, divergences),
@@ -274,6 +269,23 @@ impl ActionDistribution {
 pub(crate) fn log_sum_exp(logits: &[f32]) -> f32 {
     let max = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     max + logits.iter().map(|logit| (logit - max).exp()).sum::<f32>().ln()
+}
+
+/// KL of two categorical distributions, by their logits: the mean under the old one of the difference of logits, and the
+/// difference of the normalisers. Every exponential is taken once.
+#[inline]
+pub(crate) fn categorical_kl(old: &[f32], new: &[f32]) -> f32 {
+    let max = |logits: &[f32]| logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let (old_max, new_max) = (max(old), max(new));
+    let (mut old_sum, mut new_sum, mut moved) = (0.0, 0.0, 0.0);
+    for (old, new) in old.iter().zip(new) {
+        let (old, new) = (old - old_max, new - new_max);
+        let weight = old.exp();
+        old_sum += weight;
+        new_sum += new.exp();
+        moved += weight * (old - new);
+    }
+    moved / old_sum + (new_sum / old_sum).ln()
 }
 
 #[inline]

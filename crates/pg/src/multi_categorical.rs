@@ -5,7 +5,7 @@
 
 use epgt_rng::Pcg64;
 
-use crate::distribution::{invert, log_sum_exp, row_entropy};
+use crate::distribution::{categorical_kl, invert, log_sum_exp, row_entropy};
 
 /// The logits of each choice of a row.
 fn parts<'a>(counts: &'a [usize], row: &'a [f32]) -> impl Iterator<Item = &'a [f32]> {
@@ -64,14 +64,8 @@ pub(crate) fn evaluate(
 
 pub(crate) fn kl(counts: &[usize], old: &[f32], new: &[f32], divergences: &mut [f32]) {
     for ((old, new), divergence) in rows(counts, old).zip(rows(counts, new)).zip(divergences) {
-        *divergence = 0.0;
-        for (old, new) in parts(counts, old).zip(parts(counts, new)) {
-            let (old_normaliser, new_normaliser) = (log_sum_exp(old), log_sum_exp(new));
-            for (old, new) in old.iter().zip(new) {
-                let log_old = old - old_normaliser;
-                *divergence += log_old.exp() * (log_old - (new - new_normaliser));
-            }
-        }
+        let choices = parts(counts, old).zip(parts(counts, new));
+        *divergence = choices.map(|(old, new)| categorical_kl(old, new)).sum();
     }
 }
 

@@ -513,7 +513,7 @@ pub fn claim(directory: &Path, config: &Config) -> Result<(), RunError> {
 /// The configuration in a run directory, and its text.
 pub(crate) fn read_config(directory: &Path, registry: &Arc<Registry>) -> Result<(Config, String), RunError> {
     let text = config_text(directory)?.ok_or_else(|| DirectoryError::NotARun(directory.to_path_buf()))?;
-    let config = Config::read_toml(&text)
+    let config = Config::read_stored(&text)
         .and_then(|assignments| Config::build_in(registry, &assignments))
         .map_err(|error| RunError::ConfigFile {
             path: directory.join(CONFIG),
@@ -544,6 +544,24 @@ pub(crate) fn unusable(directory: &Path, error: &std::io::Error) -> RunError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_from_before_steps_could_be_measured_goes_on_with_rates() {
+        let place = tempfile::tempdir().unwrap();
+        let said = [("task", "CartPole-v1"), ("tune.gamma", "0.9:0.99")];
+        let config = Config::build(&said.map(|(key, value)| Assignment::new(key, value))).unwrap();
+        assert!(config.method.idle().contains(&"learning_rate"));
+        claim(place.path(), &config).unwrap();
+        let older: String = config
+            .to_toml()
+            .lines()
+            .filter(|line| !line.contains("step_control"))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        fs::write(place.path().join(CONFIG), older).unwrap();
+        let (config, _) = read_config(place.path(), &Registry::builtin()).unwrap();
+        assert!(!config.method.idle().contains(&"learning_rate"));
+    }
 
     #[test]
     fn only_the_runs_own_steps_may_differ() {

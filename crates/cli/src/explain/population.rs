@@ -53,7 +53,7 @@ pub fn text(directory: &Path, update: Option<u64>) -> Result<Option<String>, Str
 /// The configuration in a directory, where it is a population's; whatever else is wrong is told by who reads it next.
 fn config(directory: &Path) -> Option<Config> {
     let text = std::fs::read_to_string(directory.join(CONFIG)).ok()?;
-    let config = Config::read_toml(&text)
+    let config = Config::read_stored(&text)
         .and_then(|assignments| Config::build(&assignments))
         .ok()?;
     config.scheduler.population().is_some().then_some(config)
