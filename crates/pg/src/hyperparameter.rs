@@ -234,7 +234,7 @@ pub const STEP: Hyperparameter = Hyperparameter {
     kind: Kind::LearningRateLike,
     low: 1e-6,
     high: 1e6,
-    grid: "0.5:1:2",
+    grid: "0.7:1:1.4",
     ..Hyperparameter::BLANK
 };
 

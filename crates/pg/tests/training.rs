@@ -342,8 +342,10 @@ fn epochs_are_those_set_when_the_phase_began_and_rollouts_those_set_before_them(
 #[test]
 fn a_linear_schedule_multiplies_what_was_set() {
     // Where steps are controlled, the rate is not what is set.
-    let is_set = |settings: &Box<dyn MethodSettings>| !settings.idle().contains(&"learning_rate");
-    for mut settings in methods().into_iter().filter(is_set) {
+    for mut settings in methods() {
+        if settings.idle().contains(&"learning_rate") {
+            continue;
+        }
         settings.assign("learning_rate_schedule", "linear").unwrap();
         let mut training = Training::new("CartPole-v1", 2, true, settings.clone());
         training.set("learning_rate", 0.5);

@@ -410,7 +410,13 @@ impl Opened {
     /// Refuses a checkpoint of another configuration; only the run's steps may differ, as they do where it is made
     /// longer.
     pub fn check_fits(&self, config_of_checkpoint: &str) -> Result<(), RunError> {
-        match without_steps(config_of_checkpoint) == without_steps(&self.config_text) {
+        let completed = || {
+            let said = Config::read_stored(config_of_checkpoint)?;
+            Config::build_in(&self.config.registry, &said).map(|config| config.to_toml())
+        };
+        // A checkpoint of an older program says less than a configuration that was written anew to be longer.
+        let same = |text: &str| without_steps(text) == without_steps(&self.config_text);
+        match same(config_of_checkpoint) || completed().is_ok_and(|text| same(&text)) {
             true => Ok(()),
             false => Err(RunError::ConfigChanged(self.directory.join(CONFIG))),
         }
