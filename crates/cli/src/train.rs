@@ -71,7 +71,10 @@ enum Start {
 
 /// The runs of a new command.
 fn begun(args: &TrainArgs, config: Config) -> Result<Batch, String> {
-    let directory = args.out.clone().unwrap_or_else(|| fresh_directory(&config, args.seeds));
+    let directory = args
+        .out
+        .clone()
+        .unwrap_or_else(|| epgt_experiments::fresh_directory(&config, args.seeds));
     let new = |directory, config| Job {
         directory,
         start: Start::New(Box::new(config)),
@@ -117,31 +120,6 @@ fn resumed(args: &TrainArgs, directory: &Path) -> Result<Batch, String> {
             group: Some(directory.to_path_buf()),
         },
     })
-}
-
-/// `runs/TASK-ALGO-SCHEDULER-sSEED`, or for several seeds `runs/TASK-ALGO-SCHEDULER-N-seeds`, with a number behind it
-/// where that is taken.
-fn fresh_directory(config: &Config, seeds: u64) -> PathBuf {
-    let run = &config.run;
-    let seeds = match (seeds, run.seed) {
-        (1, seed) => format!("s{seed}"),
-        (count, 0) => format!("{count}-seeds"),
-        (count, seed) => format!("{count}-seeds-from-{seed}"),
-    };
-    let name = format!(
-        "{}-{}-{}-{seeds}",
-        epgt_experiments::file_name(&run.task),
-        run.algo.name(),
-        run.scheduler.name(),
-    );
-    let numbered = |number: u32| match number {
-        1 => Path::new("runs").join(&name),
-        _ => Path::new("runs").join(format!("{name}-{number}")),
-    };
-    (1..)
-        .map(numbered)
-        .find(|path| !path.exists())
-        .unwrap_or_else(|| Path::new("runs").join(&name))
 }
 
 /// The user's assignments, the file's and then the command line's, laid upon the defaults but not yet checked. Either
