@@ -7,7 +7,23 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__: list[str]
+__all__ = [
+    "Environment",
+    "NativePolicy",
+    "NativeScheduler",
+    "NativeVecEnv",
+    "__version__",
+    "columns",
+    "command",
+    "config_text",
+    "fail",
+    "resume",
+    "seed_directories",
+    "set_up",
+    "tasks",
+    "train",
+]
+
 __version__: str
 
 def command(arguments: Sequence[str]) -> int: ...
