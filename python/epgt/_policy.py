@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _epgt
+from ._checks import StrPath, numbers, path, whole
 from ._errors import EnvError, InputError
 from ._stepper import Actions, Factory, Rows, environment
 
@@ -43,8 +42,8 @@ class Evaluation:
 class Policy:
     """A trained policy with its normalisation: observations are given as the environment returns them."""
 
-    def __init__(self, path: Union[str, "os.PathLike[str]"], env: Factory | None = None) -> None:
-        self._native = _epgt.NativePolicy(Path(path), None if env is None else environment(env))
+    def __init__(self, file: StrPath, env: Factory | None = None) -> None:
+        self._native = _epgt.NativePolicy(path("file", file), None if env is None else environment(env))
         self._observed: dict[str, Any] = self._native.observation_space
         self._done: dict[str, Any] = self._native.action_space
         # What is observed and done in an environment of Python's has shapes of its own.
@@ -79,9 +78,7 @@ class Policy:
         """
         if self._own is not None:
             return self._own.predict(self._native, observation, deterministic)
-        found = np.asarray(observation)
-        if found.dtype.kind not in "fiub":
-            raise InputError(f"the observation is of type {found.dtype}, but numbers are wanted")
+        found = numbers("the observation", observation)
         single = found.shape == self.observation_shape
         if not single and found.shape[1:] != self.observation_shape:
             raise InputError(
@@ -106,7 +103,7 @@ class Policy:
 
     def seed(self, seed: int) -> None:
         """Has the draws of `predict(..., deterministic=False)` begin anew."""
-        self._native.seed(_whole("seed", seed, 0))
+        self._native.seed(whole("seed", seed, 0))
 
     def evaluate(
         self,
@@ -122,10 +119,10 @@ class Policy:
         most likely elsewhere. An episode that has not ended after `max_steps` steps is cut.
         """
         returns, lengths, cut = self._native.evaluate(
-            episodes=_whole("episodes", episodes, 1, 100_000),
-            seed=_whole("seed", seed, 0),
+            episodes=whole("episodes", episodes, 1, 100_000),
+            seed=whole("seed", seed, 0),
             deterministic=deterministic,
-            max_steps=None if max_steps is None else _whole("max_steps", max_steps, 1),
+            max_steps=None if max_steps is None else whole("max_steps", max_steps, 1),
         )
         return Evaluation(returns, lengths, cut)
 
@@ -145,12 +142,12 @@ class Policy:
 
         return PolicyModule(Network(self._native))
 
-    def to_onnx(self, path: Union[str, "os.PathLike[str]"]) -> None:
+    def to_onnx(self, file: StrPath) -> None:
         """Writes an ONNX model with the input `observations` and the output `actions`, for any number of rows."""
         from ._network import Network
         from ._onnx import model
 
-        Path(path).write_bytes(model(Network(self._native)))
+        path("file", file).write_bytes(model(Network(self._native)))
 
 
 class _Own:
@@ -175,13 +172,6 @@ class _Own:
         return actions[0] if single else np.array(actions)
 
 
-def load_policy(path: Union[str, "os.PathLike[str]"], *, env: Factory | None = None) -> Policy:
+def load_policy(file: StrPath, *, env: Factory | None = None) -> Policy:
     """The policy in a file. `env` makes the environment of one that was trained on an environment of Python's."""
-    return Policy(path, env)
-
-
-def _whole(name: str, value: int, least: int, most: int = 2**63) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        wanted = f"from {least} to {most}" if most < 2**63 else f"from {least} up"
-        raise InputError(f"{name}={value!r} cannot be used; a whole number {wanted} is wanted")
-    return int(value)
+    return Policy(file, env)

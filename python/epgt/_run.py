@@ -7,12 +7,13 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Union, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import _epgt
+from ._checks import StrPath, mapping, path, whole
 from ._errors import InputError, PolicyError
 from ._optional import optional
 from ._policy import Evaluation, Policy
@@ -23,7 +24,6 @@ from ._stepper import Factory, environment
 if TYPE_CHECKING:
     import pandas
 
-StrPath = Union[str, "os.PathLike[str]"]
 # A row of metrics by name, NaN where something was not measured, with the run's seed; False stops the training.
 Callback = Callable[[dict[str, float]], object]
 Columns = dict[str, NDArray[Any]]
@@ -33,7 +33,7 @@ class Run:
     """A run in its directory, finished or as far as it has come. `train`, `load` and `resume` return it."""
 
     def __init__(self, directory: StrPath, env: Factory | None = None) -> None:
-        self.directory: Path = Path(directory)
+        self.directory: Path = path("directory", directory)
         self.config: str = _epgt.config_text(self.directory)
         """The complete configuration, as TOML."""
         self._env = env
@@ -71,8 +71,8 @@ class Run:
     @property
     def policy(self) -> Policy:
         """The best policy of the run, or the last one where no evaluation has kept one."""
-        best = self.directory / "best.safetensors"
-        return Policy(best, self._env) if best.exists() else self.last_policy
+        best = _epgt.best_policy(self.directory)
+        return self.last_policy if best is None else Policy(best, self._env)
 
     @property
     def last_policy(self) -> Policy:
@@ -223,21 +223,18 @@ def train(
     every = [("task", "task", name)]
     every += said({key: value for key, value in named.items() if value is not None})
     every += said(more)
-    every += said(settings or {}, how="settings[{key!r}]={value!r}")
-    if seeds is not None and (isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= 1000):
-        raise InputError(f"seeds={seeds!r} cannot be used; a whole number from 1 to 1000 is wanted")
+    every += said(mapping("settings", settings), how="settings[{key!r}]={value!r}")
+    # A run goes on from other directories too.
+    every = [(how, key, os.path.abspath(value) if key == "init" and value else value) for how, key, value in every]
     watcher = _Watcher(callback, progress)
-    directories = watcher.train(
-        lambda: _epgt.train(
-            every,
-            watcher,
-            directory=None if directory is None else Path(directory),
-            seeds=seeds,
-            overwrite=overwrite,
-            threads=threads,
-            environment=foreign,
-        )
-    )
+    options: dict[str, Any] = {
+        "directory": None if directory is None else path("directory", directory),
+        "seeds": None if seeds is None else whole("seeds", seeds, 1, 1000),
+        "overwrite": bool(overwrite),
+        "threads": None if threads is None else whole("threads", threads, 1, 1024),
+        "environment": foreign,
+    }
+    directories = watcher.train(lambda: _epgt.train(every, watcher, **options))
     runs = [Run(directory, env) for directory in directories]
     return runs[0] if seeds is None else runs
 
@@ -249,7 +246,8 @@ def load(directory: StrPath, *, env: Factory | None = None) -> Run:
 
 def load_seeds(directory: StrPath, *, env: Factory | None = None) -> list[Run]:
     """The runs of several seeds, in their directory; those that have not begun are left out."""
-    return [Run(path, env) for path in _epgt.seed_directories(Path(directory)) if path.exists()]
+    found = _epgt.seed_directories(path("directory", directory))
+    return [Run(place, env) for place in found if place.exists()]
 
 
 def resume(
@@ -291,14 +289,20 @@ def _resume(
     threads: int | None,
     env: Factory | None,
 ) -> list[Run]:
-    path = Path(directory)
+    place = path("directory", directory)
     # A directory of the other kind is refused with a sentence that says so.
-    _epgt.seed_directories(path) if seeds else _epgt.config_text(path)
-    foreign = None if env is None else environment(env)
+    if seeds:
+        _epgt.seed_directories(place)
+    else:
+        _epgt.config_text(place)
     watcher = _Watcher(callback, progress)
-    directories = watcher.train(
-        lambda: _epgt.resume(path, watcher, seeds=seeds, steps=steps, threads=threads, environment=foreign)
-    )
+    options: dict[str, Any] = {
+        "seeds": seeds,
+        "steps": None if steps is None else whole("steps", steps, 1),
+        "threads": None if threads is None else whole("threads", threads, 1, 1024),
+        "environment": None if env is None else environment(env),
+    }
+    directories = watcher.train(lambda: _epgt.resume(place, watcher, **options))
     return [Run(directory, env) for directory in directories]
 
 

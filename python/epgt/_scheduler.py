@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _epgt
+from ._checks import mapping, numbers, whole
 from ._errors import ConfigError, InputError
-from ._policy import _whole
 from ._settings import text
+
+NUMBERS = (int, float, np.integer, np.floating)
 
 Tensors = Any
 """An array, a tensor of PyTorch's, or several of them."""
@@ -40,15 +42,15 @@ class Scheduler:
     ) -> None:
         if not isinstance(tune, Mapping) or not tune:
             raise ConfigError('nothing is scheduled; say what: tune={"lr": [1e-4, 3e-4, 1e-3]}')
-        starts = dict(start or {})
+        starts = dict(mapping("start", start))
         grids = [_grid(name, values, starts.pop(name, None)) for name, values in tune.items()]
         if starts:
             raise ConfigError(f"start says {', '.join(map(str, starts))}, which is not scheduled")
         self.names: tuple[str, ...] = tuple(tune)
         """The names of what is scheduled, in the order of `tune`."""
-        self.updates = _whole("updates", updates, 1)
+        self.updates = whole("updates", updates, 1)
         said = [(name, text(name, value)) for name, value in settings.items()]
-        self._native = _epgt.NativeScheduler(grids, str(method), _whole("seed", seed, 0), self.updates, said)
+        self._native = _epgt.NativeScheduler(grids, str(method), whole("seed", seed, 0), self.updates, said)
         self._shapes: list[tuple[int, ...]] | None = None
 
     def choose(self, weights: Tensors, gradients: Tensors = None, progress: float = 0.0) -> dict[str, float]:
@@ -58,8 +60,8 @@ class Scheduler:
         whose own gradients are taken where no others are given. Before the first update there are none. `progress` is the
         share of the training that is done, from 0 to 1.
         """
-        if not isinstance(progress, (int, float, np.number)) or not 0 <= float(progress) <= 1:
-            raise InputError(f"progress={progress!r} cannot be used; the share of the training that is done is wanted, from 0 to 1")
+        if not isinstance(progress, NUMBERS) or not 0 <= float(progress) <= 1:
+            raise InputError(f"progress={progress!r} cannot be used; the share that is done is wanted, from 0 to 1")
         found = _listed(weights)
         shapes = [tuple(tensor.shape) for tensor in found]
         if self._shapes is None:
@@ -93,12 +95,11 @@ class Scheduler:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Takes back what `state_dict` gave."""
-        try:
-            shapes, agent = state["shapes"], bytes(state["agent"])
-        except (KeyError, TypeError) as error:
-            raise InputError("the state is not one of a scheduler") from error
+        agent, shapes = mapping("the state", state).get("agent"), mapping("the state", state).get("shapes")
+        if not isinstance(agent, bytes) or bool(agent) != isinstance(shapes, list):
+            raise InputError("the state is not one of a scheduler")
         self._native.restore(agent)
-        self._shapes = None if shapes is None else [tuple(shape) for shape in shapes]
+        self._shapes = [tuple(shape) for shape in shapes] if agent and isinstance(shapes, list) else None
 
     def _begin(self, shapes: list[tuple[int, ...]]) -> None:
         if not sum(int(np.prod(shape)) for shape in shapes):
@@ -134,7 +135,7 @@ def _grid(name: str, values: Sequence[float] | str, start: float | None) -> tupl
 
 
 def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not np.isfinite(float(value)):
+    if isinstance(value, bool) or not isinstance(value, NUMBERS) or not np.isfinite(float(value)):
         raise ConfigError(f"{name} = {value!r} cannot be used: a finite number is wanted")
     return float(value)
 
@@ -142,16 +143,12 @@ def _number(name: str, value: object) -> float:
 def _listed(tensors: Tensors) -> list[Any]:
     """Arrays or tensors, one by one."""
     if hasattr(tensors, "shape"):
-        return [tensors]
+        tensors = [tensors]
     if isinstance(tensors, Mapping):
         tensors = tensors.values()
     if not isinstance(tensors, Iterable):
         raise InputError(f"arrays or parameters are wanted, and {type(tensors).__name__} was given")
-    found = [tensor if hasattr(tensor, "shape") else np.asarray(tensor) for tensor in tensors]
-    for tensor in found:
-        if isinstance(tensor, np.ndarray) and tensor.dtype.kind not in "fiub":
-            raise InputError(f"an array of type {tensor.dtype} was given, but numbers are wanted")
-    return found
+    return [tensor if hasattr(tensor, "detach") else numbers("an array", tensor) for tensor in tensors]
 
 
 def _flat(tensors: list[Any]) -> NDArray[np.float32]:

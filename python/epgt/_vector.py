@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import _epgt
+from ._checks import mapping, numbers, whole
 from ._errors import EnvError, InputError, MissingPackage
-from ._policy import _whole
 from ._settings import text
 from ._spaces import space
 
@@ -39,14 +39,18 @@ class VectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[A
         threads: int | None = None,
         **options: object,
     ) -> None:
-        if autoreset_mode not in ("NextStep", "SameStep", AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
-            raise InputError(f"autoreset_mode={autoreset_mode!r} cannot be used; NEXT_STEP or SAME_STEP is wanted")
-        mode = AutoresetMode(autoreset_mode)
+        if not isinstance(task, str):
+            raise InputError(f"the id of a task is wanted, and {type(task).__name__} was given")
+        modes = {"NextStep": AutoresetMode.NEXT_STEP, "SameStep": AutoresetMode.SAME_STEP}
+        named = autoreset_mode.value if isinstance(autoreset_mode, AutoresetMode) else autoreset_mode
+        if not isinstance(named, str) or named not in modes:
+            raise InputError(f"autoreset_mode={autoreset_mode!r} cannot be used; NextStep or SameStep is wanted")
+        mode = modes[named]
         self.metadata: dict[str, Any] = {"autoreset_mode": mode, "render_modes": []}
         self._same_step = mode == AutoresetMode.SAME_STEP
         said = [(name, text(name, value)) for name, value in options.items()]
-        threads = None if threads is None else _whole("threads", threads, 1, 1024)
-        self.num_envs = _whole("num_envs", num_envs, 1, 100_000)
+        threads = None if threads is None else whole("threads", threads, 1, 1024)
+        self.num_envs = whole("num_envs", num_envs, 1, 100_000)
         self._native = _epgt.NativeVecEnv(task, self.num_envs, said, not self._same_step, threads)
         self.task: str = self._native.task
         self.single_observation_space = space(self._native.observation_space)
@@ -66,19 +70,19 @@ class VectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[A
     ) -> tuple[NDArray[Any], dict[str, Any]]:
         """Begins an episode everywhere. Environment i is given `seed + i`, or `seed[i]`; without a seed it goes on with
         its own generator, which begins somewhere where none was ever given."""
-        if options:
-            raise InputError(f"the tasks of the package take no options of reset, and {', '.join(options)} was given")
+        if mapping("options", options):
+            raise InputError("the tasks of the package take no options of reset")
         seeds: list[int | None]
         if seed is None:
             seeds = [None] * self.num_envs
             if not self._is_seeded:
                 seeds = [int(drawn) for drawn in np.random.SeedSequence().generate_state(self.num_envs)]
         elif isinstance(seed, (int, np.integer)):
-            seeds = [_whole("seed", seed, 0, 2**62) + i for i in range(self.num_envs)]
+            seeds = [whole("seed", seed, 0, 2**62) + i for i in range(self.num_envs)]
         elif not isinstance(seed, Sequence) or isinstance(seed, str):
             raise InputError(f"seed={seed!r} cannot be used; a whole number, or one for each environment, is wanted")
         else:
-            seeds = [None if one is None else _whole("seed", one, 0, 2**62) for one in seed]
+            seeds = [None if one is None else whole("seed", one, 0, 2**62) for one in seed]
         observations = self._native.reset(seeds)
         self._is_seeded = True
         return observations.reshape(self._observed), {}
@@ -87,12 +91,9 @@ class VectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[A
         self, actions: ArrayLike
     ) -> tuple[NDArray[Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Acts once in every environment. Numbers outside of the bounds of an action are moved to them."""
-        given = np.asarray(actions)
-        if given.shape != self._acted or given.dtype.kind not in ("iu" if self._whole_actions else "fiu"):
-            wanted = "whole numbers" if self._whole_actions else "numbers"
-            raise InputError(
-                f"the actions have shape {given.shape} and type {given.dtype}; {wanted} of shape {self._acted} are wanted"
-            )
+        given = numbers("the actions", actions, "iu" if self._whole_actions else "fiu")
+        if given.shape != self._acted:
+            raise InputError(f"the actions have shape {given.shape}, but {self._acted} is wanted")
         rows = np.ascontiguousarray(given, np.float32).reshape(self.num_envs, -1)
         observations, rewards, terminated, truncated, finished = self._native.step(rows)
         infos = self._infos(finished) if finished and self._same_step else {}
@@ -133,7 +134,7 @@ class Env(gymnasium.Env[NDArray[Any], Any]):
         """Begins an episode."""
         super().reset(seed=seed)
         begun, self._next = self._next, None
-        if begun is None or seed is not None or options:
+        if begun is None or seed is not None or mapping("options", options):
             observations, _ = self._envs.reset(seed=seed, options=options)
             begun = observations[0]
         return begun, {}

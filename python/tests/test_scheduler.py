@@ -118,9 +118,12 @@ def test_misuse_is_refused_in_a_sentence() -> None:
     for outcome in (float("nan"), float("inf"), 1e39, "much", None):
         with pytest.raises(epgt.InputError, match="the reward is"):
             scheduler.reward(outcome)  # type: ignore[arg-type]
-    for state in ({}, {"shapes": None, "agent": 3}, {"shapes": None, "agent": b"nonsense"}):
+    chosen = scheduler.choose(np.zeros(3))
+    for state in ({}, {"shapes": None, "agent": 3}, {"shapes": None, "agent": b"no"}, {"shapes": [(3,)], "agent": b"no"}):
         with pytest.raises(epgt.InputError, match="the state is not one"):
             scheduler.load_state_dict(state)
+    # What was refused has changed nothing.
+    assert scheduler.choose(np.zeros(3)) == chosen
 
 
 @needs("torch")

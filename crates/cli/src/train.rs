@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use epgt_report::statistics;
-use epgt_settings::{Settings, Value, quoted};
+use epgt_settings::{Value, quoted};
 use epgt_train::{
-    Assignment, Config, Device, Progress, ResumeWith, RunEnd, RunError, RunResult, SeedRun, Training, begin_seeds,
-    best_policy, policy_file, refuse_taken, seed_runs,
+    Assignment, Config, Device, Progress, Registry, ResumeWith, RunEnd, RunError, RunResult, SeedRun, Training,
+    begin_seeds, networks_of, refuse_taken, seed_runs,
 };
 
 use crate::Done;
@@ -134,7 +134,7 @@ fn lay(args: &TrainArgs) -> Result<Config, String> {
     }
     if let Some(path) = &args.init {
         // The networks are the policy's, unless the user says more.
-        list.splice(0..0, networks_of(path)?);
+        list.splice(0..0, networks_of(path, &Registry::builtin()).map_err(output::told)?);
     }
     let said = on_command_line(args)?;
     if said.iter().any(|(_, assignment)| assignment.key.starts_with("tune.")) {
@@ -222,19 +222,6 @@ fn on_command_line(args: &TrainArgs) -> Result<Vec<(String, Assignment)>, String
 fn absolute(path: &Path) -> String {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     whole.display().to_string()
-}
-
-/// The settings of the networks of a policy, a file's or a run's best.
-fn networks_of(path: &Path) -> Result<Vec<Assignment>, String> {
-    let file = match path.is_dir() {
-        false => path.to_path_buf(),
-        true => best_policy(path)
-            .map_err(|error| error.to_string())?
-            .ok_or_else(|| format!("--init {}: the run there has kept no policy yet", path.display()))?,
-    };
-    let entries = policy_file::read(&file).map_err(output::told)?.settings.entries();
-    let setting = |entry: epgt_settings::Entry| Assignment::new(format!("policy.{}", entry.key), entry.value);
-    Ok(entries.into_iter().map(setting).collect())
 }
 
 /// The options of a task as `--env-arg` and `--import` say them.

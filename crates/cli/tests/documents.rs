@@ -32,7 +32,10 @@ const RUN: [&str; 2] = ["epgt", "tensorboard"];
 const NOT_RUN: [(&str, &str); 6] = [
     ("tools/test", "it runs this test"),
     ("tools/wheel", "tools/test-wheel runs it"),
-    ("pip", "tools/test-wheel installs what docs/python.md has the reader install"),
+    (
+        "pip",
+        "tools/test-wheel installs what docs/python.md has the reader install",
+    ),
     (
         "tools/release",
         "it builds for minutes, and tries out itself what it has built",

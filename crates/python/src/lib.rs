@@ -26,6 +26,7 @@ fn _epgt(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_function(wrap_pyfunction!(command::set_up, module)?)?;
     module.add_function(wrap_pyfunction!(error::fail, module)?)?;
+    module.add_function(wrap_pyfunction!(runs::best_policy, module)?)?;
     module.add_function(wrap_pyfunction!(runs::columns, module)?)?;
     module.add_function(wrap_pyfunction!(runs::config_text, module)?)?;
     module.add_function(wrap_pyfunction!(runs::seed_directories, module)?)?;

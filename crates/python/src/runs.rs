@@ -33,6 +33,12 @@ fn text(table: &CsvTable, column: usize) -> Vec<&str> {
     table.rows.iter().map(|row| row[column].as_str()).collect()
 }
 
+/// The file of a run's best policy, unless it is not to be trusted; `None` where none was kept.
+#[pyfunction]
+pub fn best_policy(directory: PathBuf) -> PyResult<Option<PathBuf>> {
+    epgt_train::best_policy(&directory).or_raised()
+}
+
 /// The configuration of the run in a directory, as TOML; a directory of something else is refused.
 #[pyfunction]
 pub fn config_text(directory: PathBuf) -> PyResult<String> {

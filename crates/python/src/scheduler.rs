@@ -98,7 +98,9 @@ impl NativeScheduler {
 
     /// Begins for tensors of these names, rows and columns.
     fn begin(&self, shapes: Vec<(String, usize, usize)>) -> PyResult<()> {
-        lock(&self.0).begin(shapes).or_raised()
+        let mut scheduling = lock(&self.0);
+        scheduling.at_work = Some(scheduling.work_on(shapes).or_raised()?);
+        Ok(())
     }
 
     /// Whether weights and gradients are looked at for the next choice; where not, they need not be given.
@@ -190,25 +192,24 @@ impl NativeScheduler {
         let alien = || Class::Input.says("the state is not one of a scheduler that was made like this one");
         guarded(py, || {
             let mut scheduling = lock(&self.0);
-            scheduling.decisions.clear();
-            scheduling.updates = 0;
-            scheduling.at_work = None;
-            if state.is_empty() {
-                return Ok(());
-            }
-            let (updates, shapes, agent): Saved<'static> = decode_state(&state).map_err(|_| alien())?;
-            scheduling.begin(shapes).or_raised()?;
-            if let Some(work) = &mut scheduling.at_work {
+            let (mut updates, mut at_work) = (0, None);
+            if !state.is_empty() {
+                let (saved, shapes, agent): Saved<'static> = decode_state(&state).map_err(|_| alien())?;
+                let mut work = scheduling.work_on(shapes).or_raised()?;
                 work.agent.restore(agent, Reading::First).map_err(|_| alien())?;
+                (updates, at_work) = (saved, Some(work));
             }
+            scheduling.decisions.clear();
             scheduling.updates = updates;
+            scheduling.at_work = at_work;
             Ok(())
         })?
     }
 }
 
 impl Scheduling {
-    fn begin(&mut self, shapes: Vec<(String, usize, usize)>) -> Result<(), HyperError> {
+    /// A fresh hyper-agent for tensors of these shapes.
+    fn work_on(&self, shapes: Vec<(String, usize, usize)>) -> Result<AtWork, HyperError> {
         let tensors = TensorShape::in_a_row(shapes.iter().map(|(name, rows, cols)| (name.as_str(), *rows, *cols)));
         let agent = HyperAgent::new(
             &*self.scheduler,
@@ -219,8 +220,7 @@ impl Scheduling {
             self.seed,
         )?;
         let size = shapes.iter().map(|(_, rows, cols)| rows * cols).sum();
-        self.at_work = Some(AtWork { agent, shapes, size });
-        Ok(())
+        Ok(AtWork { agent, shapes, size })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Training: runs on threads of their own, while the thread that called tells Python how they go.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,7 +9,7 @@ use epgt_experiments::fresh_directory;
 use epgt_experiments::parallel::{Panicked, caught, in_turn, lock, threads};
 use epgt_train::{
     Assignment, Config, MetricsRow, Observer, Progress, ResumeWith, RunEnd, RunError, Trainer, Training, begin_seeds,
-    refuse_taken, seed_runs_in,
+    networks_of, refuse_taken, seed_runs_in,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -40,7 +40,15 @@ pub fn train(
         .map(|(how, key, value)| (how, Assignment::new(key, value)))
         .collect();
     let begin = || -> Result<Vec<(PathBuf, Training)>, RunError> {
-        let assignments: Vec<Assignment> = said.iter().map(|(_, assignment)| assignment.clone()).collect();
+        let mut assignments: Vec<Assignment> = said.iter().map(|(_, assignment)| assignment.clone()).collect();
+        if let Some(init) = assignments
+            .iter()
+            .find(|said| said.key == "init" && !said.value.is_empty())
+        {
+            // The networks are the policy's, unless the user says more.
+            let networks = networks_of(Path::new(&init.value), &registry)?;
+            assignments.splice(0..0, networks);
+        }
         let config = Config::build_in(&registry, &assignments)?;
         config.refuse_repeated(&said)?;
         let directory = directory.unwrap_or_else(|| fresh_directory(&config, seeds.unwrap_or(1)));

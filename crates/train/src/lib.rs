@@ -40,7 +40,7 @@ pub mod usage;
 pub mod version;
 mod watch;
 
-pub use best::{BestBy, best_policy};
+pub use best::{BestBy, best_policy, networks_of};
 pub use config::{Config, ConfigError};
 pub use device::DeviceError;
 pub use directory::{DirectoryError, ResumeWith, claim, config_text, refuse_taken};
