@@ -148,3 +148,20 @@ def test_what_makes_no_environment_is_refused(elsewhere: Path) -> None:
         epgt.train(lambda: corridor(observations=spaces.Text(5)))
     with pytest.raises(epgt.EnvError, match="actions of Dict cannot be used"):
         epgt.train(lambda: corridor(actions=spaces.Dict(a=spaces.Discrete(2))))
+
+
+@needs("onnxruntime")
+@needs("torch")
+def test_several_choices_at_once_are_exported_too(elsewhere: Path) -> None:
+    import onnxruntime
+    import torch
+    from gymnasium import spaces
+
+    policy = trained(lambda: corridor(actions=spaces.MultiDiscrete([2, 3]))).policy
+    rows = np.linspace(-2.0, 2.0, 50, dtype=np.float32)[:, None]
+    expected = policy.predict(rows)
+    policy.to_onnx("policy.onnx")
+    (found,) = onnxruntime.InferenceSession("policy.onnx").run(None, {"observations": rows})
+    assert (found == expected).mean() > 0.95
+    with torch.no_grad():
+        assert (policy.to_torch()(torch.from_numpy(rows)).numpy() == expected).mean() > 0.95

@@ -139,6 +139,15 @@ def test_several_seeds_are_several_runs(elsewhere: Path) -> None:
         epgt.resume_seeds(alone.directory)
 
 
+def test_a_run_starts_from_a_policy_with_its_networks(elsewhere: Path) -> None:
+    first = epgt.train("CartPole-v1", algo="ppo", steps=4096, policy={"hidden": [8]}, directory="first")
+    second = epgt.train("CartPole-v1", algo="ppo", steps=4096, init="first", directory="second")
+    assert second.policy.state_dict()["policy.0.weight"].shape == first.policy.state_dict()["policy.0.weight"].shape
+    assert f'init = "{(elsewhere / "first").resolve()}"' in second.config
+    with pytest.raises(epgt.PolicyError, match="cannot read"):
+        epgt.train("CartPole-v1", init=Path("nowhere"))
+
+
 def test_evaluate_plays_seeded_episodes(cart: epgt.Run) -> None:
     played = cart.evaluate(5, seed=3)
     assert len(played.returns) == 5 and played.cut == 0

@@ -3,8 +3,8 @@
 //! The package's own files (`python/epgt`) are what users see; they check and convert what Python code gives them, and
 //! call the few functions and classes of this module. Three things hold for all of it:
 //!
-//! - While Rust works, the interpreter is free for other threads. Work that takes long looks for Ctrl-C ([`signals`]).
-//! - A panic never reaches Python: it is caught and raised as `epgt.InternalError` ([`error::guarded`]).
+//! - While Rust works, the interpreter is free for other threads. Work that takes long looks for Ctrl-C (`signals`).
+//! - A panic never reaches Python: it is caught and raised as `epgt.InternalError` (`error::guarded`).
 //! - Errors keep their sentences; their class says what is wrong (`python/epgt/_errors.py`).
 
 mod command;
