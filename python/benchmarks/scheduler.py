@@ -1,6 +1,6 @@
 """What `choose` costs beside a step of Adam on the same network of a million weights, in one run.
 
-    python python/benchmarks/scheduler.py [UPDATES]
+python python/benchmarks/scheduler.py [UPDATES]
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Steps per second of the package's vector environments beside Gymnasium's own, with random actions, all in one run.
 
-    python python/benchmarks/vector.py [SECONDS]
+python python/benchmarks/vector.py [SECONDS]
 """
 
 from __future__ import annotations

@@ -76,9 +76,9 @@ def make_vec(
 ) -> VectorEnv:
     """Copies of a task on the package's own simulators, as a `gymnasium.vector.VectorEnv`.
 
-    `options` are those of the task, such as `gravity=-3.0`. An episode that ends begins anew with the next step, or with
-    `autoreset_mode="SameStep"` in the same. At most `threads` threads step the copies, or as many as the machine has
-    cores, where that pays.
+    `options` are those of the task, such as `gravity=-3.0`. An episode that ends begins anew with the next step, or
+    with `autoreset_mode="SameStep"` in the same. At most `threads` threads step the copies, or as many as the machine
+    has cores, where that pays.
     """
     from ._vector import VectorEnv
 

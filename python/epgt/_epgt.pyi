@@ -54,6 +54,7 @@ def resume(
     threads: int | None,
     environment: Environment | None,
 ) -> list[Path]: ...
+
 @final
 class Environment:
     def __new__(cls, make: Callable[[], object], id: str, max_episode_steps: int | None) -> Environment: ...

@@ -142,7 +142,9 @@ def _actions(graph: _Graph, network: Network, current: str) -> tuple[str, tuple[
         axis = graph.constant("axis", np.array([1]))
         parts = []
         for i, (count, end) in enumerate(zip(counts, ends)):
-            bounds = (graph.constant(f"{side}_{i}", np.array([at])) for side, at in (("from", end - count), ("to", end)))
+            bounds = (
+                graph.constant(f"{side}_{i}", np.array([at])) for side, at in (("from", end - count), ("to", end))
+            )
             part = graph.node("Slice", current, *bounds, axis)
             parts.append(graph.node("ArgMax", part, axis=1, keepdims=1))
         graph.node("Concat", *parts, output="actions", axis=1)

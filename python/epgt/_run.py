@@ -79,7 +79,9 @@ class Run:
         """The latest policy of the run."""
         last = self.directory / "last.safetensors"
         if not last.exists():
-            raise PolicyError(f"{self.directory} holds no policy yet; the first one is written with the first checkpoint")
+            raise PolicyError(
+                f"{self.directory} holds no policy yet; the first one is written with the first checkpoint"
+            )
         return Policy(last, self._env)
 
     def evaluate(
@@ -102,9 +104,7 @@ class Run:
         threads: int | None = None,
     ) -> Run:
         """Goes on with the run; see `resume`."""
-        return resume(
-            self.directory, steps=steps, callback=callback, progress=progress, threads=threads, env=self._env
-        )
+        return resume(self.directory, steps=steps, callback=callback, progress=progress, threads=threads, env=self._env)
 
 
 class _Watcher:

@@ -23,11 +23,13 @@ class Scheduler:
     """Chooses hyperparameters while something is trained by gradients.
 
     `tune` has the values of each hyperparameter: a list, or a text such as `"log:1e-4..1e-2:5"` (five values evenly
-    spaced in the logarithm). `start` says where each begins; where it does not, that is the middle of a list. `method` is
-    who chooses: `epgt`, `random`, `bandit` and others (`epgt train --help`); `updates` is how many choices there will be,
-    as far as that is known. The settings of the hyper-agent are keywords: `hold=20` keeps what was chosen for 20 updates.
+    spaced in the logarithm). `start` says where each begins; where it does not, that is the middle of a list. `method`
+    is who chooses: `epgt`, `random`, `bandit` and others (`epgt train --help`); `updates` is how many choices there
+    will be, as far as that is known. The settings of the hyper-agent are keywords: `hold=20` keeps what was chosen for
+    20 updates.
 
-    Before every update `choose` is asked for the values, and whenever it is known how good the result is, `reward` is told.
+    Before every update `choose` is asked for the values, and whenever it is known how good the result is, `reward` is
+    told.
     """
 
     def __init__(
@@ -57,8 +59,8 @@ class Scheduler:
         """The values of the next update.
 
         `weights` is what is trained, and `gradients` are those of the last update: arrays, or parameters of PyTorch's,
-        whose own gradients are taken where no others are given. Before the first update there are none. `progress` is the
-        share of the training that is done, from 0 to 1.
+        whose own gradients are taken where no others are given. Before the first update there are none. `progress` is
+        the share of the training that is done, from 0 to 1.
         """
         if not isinstance(progress, NUMBERS) or not 0 <= float(progress) <= 1:
             raise InputError(f"progress={progress!r} cannot be used; the share that is done is wanted, from 0 to 1")
@@ -67,7 +69,9 @@ class Scheduler:
         if self._shapes is None:
             self._begin(shapes)
         elif shapes != self._shapes:
-            raise InputError("the weights have other shapes than those of the first choice; make another scheduler for them")
+            raise InputError(
+                "the weights have other shapes than those of the first choice; make another scheduler for them"
+            )
         given: tuple[NDArray[np.float32] | None, NDArray[np.float32] | None] = (None, None)
         # Most choices are kept for a while, and look at nothing.
         if self._native.looks():

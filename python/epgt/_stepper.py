@@ -25,8 +25,8 @@ def environment(make: Factory) -> _epgt.Environment:
     gymnasium = optional("gymnasium", "an environment of Python")
     if isinstance(make, gymnasium.Env):
         raise InputError(
-            "an environment is not enough, because several copies are stepped together; give a function that makes one: "
-            "lambda: gymnasium.make(...)"
+            "an environment is not enough, because several copies are stepped together; give a function that makes "
+            "one: lambda: gymnasium.make(...)"
         )
     if not callable(make):
         raise InputError(f"{make!r} is neither the id of a task nor a function that makes an environment")
@@ -60,7 +60,8 @@ class Stepper:
         result = self._env.step(self._actions.of(action))
         if not isinstance(result, tuple) or len(result) != 5:
             raise EnvError(
-                "step of the environment did not return five values: observation, reward, terminated, truncated and info"
+                "step of the environment did not return five values: observation, reward, terminated, truncated and "
+                "info"
             )
         observation, reward, terminated, truncated, _ = result
         try:
@@ -114,7 +115,9 @@ class Rows:
                 row: NDArray[Any] = np.concatenate(parts).astype(self._dtype)
             return row
         except (TypeError, ValueError, KeyError, IndexError, AttributeError) as error:
-            raise EnvError(f"the environment returned an observation that does not fit {self.space}: {error}") from error
+            raise EnvError(
+                f"the environment returned an observation that does not fit {self.space}: {error}"
+            ) from error
 
 
 def _parts(space: Any, spaces: Any, find: Callable[[Any], Any]) -> list[tuple[Callable[[Any], Any], Any, Any]]:
@@ -152,8 +155,8 @@ def _parts(space: Any, spaces: Any, find: Callable[[Any], Any]) -> list[tuple[Ca
 
         return [(hot, np.zeros(counts.sum()), np.ones(counts.sum()))]
     raise EnvError(
-        f"observations of {type(space).__name__} cannot be used: Box, Discrete, MultiDiscrete, MultiBinary, and Dict and "
-        "Tuple of them can"
+        f"observations of {type(space).__name__} cannot be used: Box, Discrete, MultiDiscrete, MultiBinary, and Dict "
+        "and Tuple of them can"
     )
 
 
@@ -188,4 +191,6 @@ class Actions:
         if self.described["kind"] == "multi-discrete":
             return shaped.astype(self._space.dtype) + self._start
         whole = np.issubdtype(self._space.dtype, np.integer)
-        return np.clip(np.rint(shaped) if whole else shaped, self._space.low, self._space.high).astype(self._space.dtype)
+        return np.clip(np.rint(shaped) if whole else shaped, self._space.low, self._space.high).astype(
+            self._space.dtype
+        )

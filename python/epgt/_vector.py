@@ -25,9 +25,9 @@ except ImportError as error:
 class VectorEnv(gymnasium.vector.VectorEnv[NDArray[Any], NDArray[Any], NDArray[Any]]):
     """Copies of a task that Rust steps together, with the meaning of Gymnasium's `SyncVectorEnv`.
 
-    An episode that ends begins anew with the next step, as there, or with `AutoresetMode.SAME_STEP` in the same: then its
-    last observation is in `infos["final_obs"]`, and its return and length are in `infos["final_info"]["episode"]`. Each
-    call returns fresh arrays, which the simulators have written themselves.
+    An episode that ends begins anew with the next step, as there, or with `AutoresetMode.SAME_STEP` in the same: then
+    its last observation is in `infos["final_obs"]`, and its return and length are in `infos["final_info"]["episode"]`.
+    Each call returns fresh arrays, which the simulators have written themselves.
     """
 
     def __init__(
@@ -130,7 +130,9 @@ class Env(gymnasium.Env[NDArray[Any], Any]):
         # The first observation of the next episode, which the simulator has begun by itself.
         self._next: NDArray[Any] | None = None
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[NDArray[Any], dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[Any], dict[str, Any]]:
         """Begins an episode."""
         super().reset(seed=seed)
         begun, self._next = self._next, None

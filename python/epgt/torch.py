@@ -119,8 +119,8 @@ def _dense(names: list[str], state: dict[str, torch.Tensor]) -> nn.ModuleList:
 class HyperScheduler:
     """Schedules the hyperparameters of an optimiser, with the methods of PyTorch's own schedulers.
 
-    `tune` names entries of the optimiser's groups (`lr`, `weight_decay`, `momentum`, ...) with their values; each begins
-    with the optimiser's own. `updates` is the number of steps of the whole training. `step` is called after the
+    `tune` names entries of the optimiser's groups (`lr`, `weight_decay`, `momentum`, ...) with their values; each
+    begins with the optimiser's own. `updates` is the number of steps of the whole training. `step` is called after the
     optimiser's own step and sets the values of the next one; it is told how good the result is whenever that is known,
     the more the better, for example the negative loss of validation. Other keywords are those of `epgt.Scheduler`.
     """

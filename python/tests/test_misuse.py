@@ -26,10 +26,13 @@ def junk(rng: random.Random) -> Any:
         lambda: rng.choice(["", "CartPole-v1", "\0", "a\nb", "é", "nan", "1e400", "../..", "x" * 5000, "[1, 2"]),
         lambda: [junk(rng) for _ in range(rng.randrange(4))],
         lambda: {rng.choice(["a", "lr", "", 3]): junk(rng) for _ in range(rng.randrange(3))},
-        lambda: np.zeros(rng.choice([(), (0,), (4,), (2, 4), (3, 0), (1, 1, 1)]), rng.choice(["f4", "f8", "i8", "u1", "?", "c8", "O", "U3", "M8[s]"])),
+        lambda: np.zeros(
+            rng.choice([(), (0,), (4,), (2, 4), (3, 0), (1, 1, 1)]),
+            rng.choice(["f4", "f8", "i8", "u1", "?", "c8", "O", "U3", "M8[s]"]),
+        ),
         lambda: np.full(4, rng.choice([np.nan, np.inf, 1e30])),
         lambda: rng.choice([object(), b"bytes", 1j, set(), range(3), Path("."), ...]),
-        lambda: (lambda *args: rng.choice([None, 3, "a"])),
+        lambda: lambda *args: rng.choice([None, 3, "a"]),
     ]
     return rng.choice(made)()
 
@@ -48,7 +51,23 @@ def test_a_thousand_misuses_are_refused(elsewhere: Path, cart: epgt.Run) -> None
         return epgt.Scheduler({"lr": [0.1, 0.2]})
 
     def settings() -> dict[str, Any]:
-        names = ["algo", "seed", "scheduler", "tune", "settings", "n_envs", "gamma", "policy", "env", "callback", "threads", "directory", "seeds", "init", "nonsense"]
+        names = [
+            "algo",
+            "seed",
+            "scheduler",
+            "tune",
+            "settings",
+            "n_envs",
+            "gamma",
+            "policy",
+            "env",
+            "callback",
+            "threads",
+            "directory",
+            "seeds",
+            "init",
+            "nonsense",
+        ]
         return {name: junk(rng) for name in rng.sample(names, rng.randrange(1, 3))}
 
     calls: list[Callable[[], Any]] = [
@@ -67,7 +86,9 @@ def test_a_thousand_misuses_are_refused(elsewhere: Path, cart: epgt.Run) -> None
         lambda: envs().step(junk(rng)),
         lambda: envs().reset(seed=junk(rng), options=junk(rng)),
         lambda: epgt.Scheduler(junk(rng)),
-        lambda: epgt.Scheduler({"lr": junk(rng)}, **{rng.choice(["method", "seed", "updates", "start", "hold", "x"]): junk(rng)}),
+        lambda: epgt.Scheduler(
+            {"lr": junk(rng)}, **{rng.choice(["method", "seed", "updates", "start", "hold", "x"]): junk(rng)}
+        ),
         lambda: scheduler().choose(junk(rng), junk(rng), junk(rng)),
         lambda: scheduler().reward(junk(rng)),
         lambda: scheduler().load_state_dict(junk(rng)),

@@ -25,9 +25,15 @@ def policy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     task, settings = {
         "discrete": ("CartPole-v1", {}),
         "box": ("Pendulum-v1", {"policy": {"hidden": [16], "value_hidden": [8, 8], "activation": "elu"}}),
-        "squashed": ("Pendulum-v1", {"policy": {"squash": True, "activation": "leaky-relu"}, "normalize_observations": False}),
+        "squashed": (
+            "Pendulum-v1",
+            {"policy": {"squash": True, "activation": "leaky-relu"}, "normalize_observations": False},
+        ),
         "shared": ("Acrobot-v1", {"policy": {"shared": True, "hidden": [24, 16], "activation": "relu"}}),
-        "image": ("PixelCatch-v0", {"policy": {"conv_channels": [4, 6], "conv_kernels": [4, 3], "conv_strides": [2, 2], "image_hidden": [32]}}),
+        "image": (
+            "PixelCatch-v0",
+            {"policy": {"conv_channels": [4, 6], "conv_kernels": [4, 3], "conv_strides": [2, 2], "image_hidden": [32]}},
+        ),
     }[request.param]
     directory = tmp_path_factory.mktemp("policies") / request.param
     return epgt.train(task, algo="a2c", steps=3000, eval_interval=0, directory=directory, settings=settings).policy
@@ -90,7 +96,7 @@ def test_what_cannot_be_observed_is_refused(cart: epgt.Run) -> None:
         ([1j] * 4, "numbers are wanted"),
     ]:
         with pytest.raises(epgt.InputError, match=sentence):
-            policy.predict(observation)  # type: ignore[arg-type]
+            policy.predict(observation)
     with pytest.raises(epgt.InputError, match="seed=-1 cannot be used"):
         policy.seed(-1)
 

@@ -42,13 +42,25 @@ def corridor(**replaced: Any) -> Any:
 
 
 def trained(make: Any, **settings: Any) -> epgt.Run:
-    return epgt.train(make, **{"algo": "ppo", "steps": 2048, "n_envs": 4, "eval_episodes": 2, "eval_max_steps": 50} | settings)
+    return epgt.train(
+        make, **{"algo": "ppo", "steps": 2048, "n_envs": 4, "eval_episodes": 2, "eval_max_steps": 50} | settings
+    )
 
 
 def test_an_environment_of_gymnasium_trains_as_the_task_itself(elsewhere: Path) -> None:
     import gymnasium
 
-    settings: dict[str, Any] = {"algo": "ppo", "steps": 4096, "n_envs": 4, "policy": {"hidden": [16]}, "tune": {"learning_rate": [1e-4, 1e-3]}, "n_steps": 64, "batch_size": 64, "learning_rate": 1e-3, "learning_rate_schedule": "constant"}
+    settings: dict[str, Any] = {
+        "algo": "ppo",
+        "steps": 4096,
+        "n_envs": 4,
+        "policy": {"hidden": [16]},
+        "tune": {"learning_rate": [1e-4, 1e-3]},
+        "n_steps": 64,
+        "batch_size": 64,
+        "learning_rate": 1e-3,
+        "learning_rate_schedule": "constant",
+    }
     own = epgt.train("gym:CartPole-v1", **settings)
     run = epgt.train(lambda: gymnasium.make("CartPole-v1"), **settings)
     assert run.last_policy.task == "python:CartPole-v1"
@@ -93,7 +105,14 @@ def test_spaces_of_many_kinds_are_rows(elsewhere: Path) -> None:
 def test_actions_of_many_kinds_are_of_their_space(elsewhere: Path) -> None:
     from gymnasium import spaces
 
-    for space in (spaces.Discrete(2, start=0), spaces.Discrete(3, start=-1), spaces.MultiDiscrete([2, 3]), spaces.MultiBinary(2), spaces.Box(-1.0, 1.0, (2, 2)), spaces.Box(-2, 2, (1,), np.int32)):
+    for space in (
+        spaces.Discrete(2, start=0),
+        spaces.Discrete(3, start=-1),
+        spaces.MultiDiscrete([2, 3]),
+        spaces.MultiBinary(2),
+        spaces.Box(-1.0, 1.0, (2, 2)),
+        spaces.Box(-2, 2, (1,), np.int32),
+    ):
         run = trained(lambda space=space: corridor(actions=space))
         action = run.policy.predict(np.array([0.5], np.float32))
         assert action in space, (space, action)
@@ -130,7 +149,9 @@ def test_what_the_environment_raises_is_raised_as_it_is(elsewhere: Path) -> None
         ({"see": lambda cell: "here"}, "does not fit"),
     ],
 )
-def test_what_the_environment_should_not_return_is_refused(elsewhere: Path, replaced: dict[str, Any], sentence: str) -> None:
+def test_what_the_environment_should_not_return_is_refused(
+    elsewhere: Path, replaced: dict[str, Any], sentence: str
+) -> None:
     with pytest.raises(epgt.EpgtError, match=sentence):
         trained(lambda: corridor(**replaced))
 
@@ -141,7 +162,7 @@ def test_what_makes_no_environment_is_refused(elsewhere: Path) -> None:
     with pytest.raises(epgt.InputError, match="give a function that makes one"):
         epgt.train(corridor())
     with pytest.raises(epgt.InputError, match="neither the id of a task nor a function"):
-        epgt.train(3)  # type: ignore[call-overload]
+        epgt.train(3)
     with pytest.raises(epgt.EnvError, match="returned a int, not a gymnasium.Env"):
         epgt.train(lambda: 3)
     with pytest.raises(epgt.EnvError, match="observations of Text cannot be used"):

@@ -50,7 +50,9 @@ def test_every_method_schedules(method: str) -> None:
 
 
 def test_a_state_goes_on_as_if_nothing_had_happened() -> None:
-    make = lambda: epgt.Scheduler({"lr": RATES, "momentum": "uniform:0..0.8:3"}, start={"momentum": 0.0}, hold=5, updates=100)  # noqa: E731
+    make = lambda: epgt.Scheduler(
+        {"lr": RATES, "momentum": "uniform:0..0.8:3"}, start={"momentum": 0.0}, hold=5, updates=100
+    )  # noqa: E731
     rng = np.random.default_rng(0)
     moments = [(rng.standard_normal((4, 2)), rng.standard_normal((4, 2))) for _ in range(60)]
 
@@ -87,8 +89,8 @@ def test_misuse_is_refused_in_a_sentence() -> None:
         (epgt.ConfigError, "nothing is scheduled", lambda: epgt.Scheduler({})),
         (epgt.ConfigError, "lr has no values", lambda: epgt.Scheduler({"lr": []})),
         (epgt.ConfigError, "lr = nan", lambda: epgt.Scheduler({"lr": [1.0, float("nan")]})),
-        (epgt.ConfigError, "lr = 'a'", lambda: epgt.Scheduler({"lr": ["a"]})),  # type: ignore[list-item]
-        (epgt.ConfigError, "a list of numbers", lambda: epgt.Scheduler({"lr": 3})),  # type: ignore[dict-item]
+        (epgt.ConfigError, "lr = 'a'", lambda: epgt.Scheduler({"lr": ["a"]})),
+        (epgt.ConfigError, "a list of numbers", lambda: epgt.Scheduler({"lr": 3})),
         (epgt.ConfigError, "twice", lambda: epgt.Scheduler({"lr": [1.0, 1.0]})),
         (epgt.ConfigError, "value to start from", lambda: epgt.Scheduler({"lr": "log:1e-4..1e-2:5"})),
         (epgt.ConfigError, "not scheduled", lambda: epgt.Scheduler({"lr": RATES}, start={"beta": 1.0})),
@@ -117,9 +119,14 @@ def test_misuse_is_refused_in_a_sentence() -> None:
         scheduler.choose(np.zeros(4))
     for outcome in (float("nan"), float("inf"), 1e39, "much", None):
         with pytest.raises(epgt.InputError, match="the reward is"):
-            scheduler.reward(outcome)  # type: ignore[arg-type]
+            scheduler.reward(outcome)
     chosen = scheduler.choose(np.zeros(3))
-    for state in ({}, {"shapes": None, "agent": 3}, {"shapes": None, "agent": b"no"}, {"shapes": [(3,)], "agent": b"no"}):
+    for state in (
+        {},
+        {"shapes": None, "agent": 3},
+        {"shapes": None, "agent": b"no"},
+        {"shapes": [(3,)], "agent": b"no"},
+    ):
         with pytest.raises(epgt.InputError, match="the state is not one"):
             scheduler.load_state_dict(state)
     # What was refused has changed nothing.
@@ -161,7 +168,7 @@ def test_an_optimiser_of_pytorch_is_scheduled() -> None:
     with pytest.raises(epgt.ConfigError, match="SGD has no number beta to schedule"):
         HyperScheduler(optimizer, {"beta": [0.1]}, updates=3)
     with pytest.raises(epgt.InputError, match="an optimiser of PyTorch's is wanted"):
-        HyperScheduler(3, {"lr": RATES}, updates=3)  # type: ignore[arg-type]
+        HyperScheduler(3, {"lr": RATES}, updates=3)
 
 
 @needs("torch")

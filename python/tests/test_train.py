@@ -16,7 +16,8 @@ from epgt._progress import Line, line
 
 
 def test_the_same_policy_as_the_program_makes(elsewhere: Path) -> None:
-    arguments = "train CartPole-v1 --algo ppo --steps 8192 --seed 3 --set ppo.gamma=0.97 --tune learning_rate=1e-4:1e-3 --json -q"
+    arguments = "train CartPole-v1 --algo ppo --steps 8192 --seed 3 --json -q"
+    arguments += " --set ppo.gamma=0.97 --tune learning_rate=1e-4:1e-3"
     ended = subprocess.run([COMMAND, *arguments.split()], capture_output=True, text=True, check=True)
     run = epgt.train(
         "CartPole-v1",
@@ -94,7 +95,9 @@ def test_a_callback_that_returns_false_stops_the_run_where_it_says_so(elsewhere:
 
     stopped = [epgt.train("CartPole-v1", algo="ppo", steps=50_000, callback=enough) for _ in range(2)]
     assert stopped[0].result is None
-    assert [list(run.metrics["time/total_timesteps"]) for run in stopped] == [list(stopped[0].metrics["time/total_timesteps"])] * 2
+    assert [list(run.metrics["time/total_timesteps"]) for run in stopped] == [
+        list(stopped[0].metrics["time/total_timesteps"])
+    ] * 2
     whole = epgt.train("CartPole-v1", algo="ppo", steps=50_000)
     resumed = stopped[0].resume()
     assert resumed.result is not None and whole.result is not None
@@ -109,7 +112,7 @@ def test_an_exception_of_the_callback_is_raised_and_the_run_is_saved(elsewhere: 
         epgt.train("CartPole-v1", steps=50_000, callback=fail, directory="run")
     assert epgt.load("run").last_policy.task == "CartPole-v1"
     with pytest.raises(epgt.InputError, match="callback is of type int"):
-        epgt.train("CartPole-v1", callback=3)  # type: ignore[call-overload]
+        epgt.train("CartPole-v1", callback=3)
 
 
 def test_a_finished_run_is_trained_longer(elsewhere: Path) -> None:
@@ -124,7 +127,15 @@ def test_a_finished_run_is_trained_longer(elsewhere: Path) -> None:
 
 def test_several_seeds_are_several_runs(elsewhere: Path) -> None:
     seen = set()
-    runs = epgt.train("CartPole-v1", algo="ppo", steps=4096, seed=7, seeds=3, directory="three", callback=lambda row: seen.add(row["seed"]))
+    runs = epgt.train(
+        "CartPole-v1",
+        algo="ppo",
+        steps=4096,
+        seed=7,
+        seeds=3,
+        directory="three",
+        callback=lambda row: seen.add(row["seed"]),
+    )
     assert [run.directory for run in runs] == [Path(f"three/seed-{seed}") for seed in (7, 8, 9)]
     assert seen == {7.0, 8.0, 9.0}
     alone = epgt.train("CartPole-v1", algo="ppo", steps=4096, seed=8)
@@ -163,7 +174,7 @@ def test_evaluate_plays_seeded_episodes(cart: epgt.Run) -> None:
 def test_what_cannot_be_trained_is_refused_in_the_programs_sentences(elsewhere: Path) -> None:
     def refused(kind: type[Exception], *args: object, **settings: object) -> str:
         with pytest.raises(kind) as caught:
-            epgt.train(*args, **settings)  # type: ignore[call-overload]
+            epgt.train(*args, **settings)
         assert isinstance(caught.value, epgt.EpgtError)
         return str(caught.value)
 
@@ -192,7 +203,14 @@ def test_a_directory_that_is_taken_is_refused_until_it_may_be_replaced(elsewhere
 
 
 def test_the_line_of_progress_is_written_over_and_ends_with_a_newline() -> None:
-    told = {"steps": 500, "total_steps": 2000, "steps_per_second": 250.0, "mean_return": 21.25, "best_evaluation": None, "notes": []}
+    told = {
+        "steps": 500,
+        "total_steps": 2000,
+        "steps_per_second": 250.0,
+        "mean_return": 21.25,
+        "best_evaluation": None,
+        "notes": [],
+    }
     assert line([told]) == " 25% ######.................. 500/2,000 steps, 250/s, 0:06 left, return 21.2"
     stream = io.StringIO()
     shown = Line(2, stream)

@@ -90,7 +90,7 @@ def test_arrays_are_of_the_spaces_and_fresh() -> None:
 def test_images_are_bytes() -> None:
     envs = epgt.make_vec("PixelCatch-v0", 3)
     observations, _ = envs.reset(seed=0)
-    assert observations.dtype == np.uint8 and observations.shape == (3, *envs.single_observation_space.shape)  # type: ignore[misc]
+    assert observations.dtype == np.uint8 and observations.shape == (3, *envs.single_observation_space.shape)
     assert observations in envs.observation_space
 
 
@@ -138,8 +138,10 @@ def test_misuse_is_refused_in_a_sentence() -> None:
     envs.reset(seed=0)
     for actions in ([0], [[0, 1]], [0.0, 1.0], ["a", "b"], [None, None], 0):
         with pytest.raises(epgt.InputError, match="the actions"):
-            envs.step(actions)  # type: ignore[arg-type]
-    with pytest.raises(epgt.InputError, match="environment 1: the action is 2, but this task takes the whole numbers 0 to 1"):
+            envs.step(actions)
+    with pytest.raises(
+        epgt.InputError, match="environment 1: the action is 2, but this task takes the whole numbers 0 to 1"
+    ):
         envs.step([0, 2])
     envs.step([0, 1])
     with pytest.raises(epgt.InputError, match="entry 0 of the action is NaN"):
@@ -148,7 +150,7 @@ def test_misuse_is_refused_in_a_sentence() -> None:
         box.step([[float("nan")]])
     for seed in (-1, 1.5, "a", [1], [1, 2, 3], [1, "b"]):
         with pytest.raises(epgt.InputError):
-            envs.reset(seed=seed)  # type: ignore[arg-type]
+            envs.reset(seed=seed)
     with pytest.raises(epgt.InputError, match="no options of reset"):
         envs.reset(options={"low": 0})
     with pytest.raises(epgt.InputError, match="autoreset_mode='Disabled' cannot be used"):
@@ -187,7 +189,10 @@ def test_one_environment_passes_gymnasiums_checker(task: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # What it says of spaces is a matter of taste of the task itself, which is Gymnasium's.
-        warnings.filterwarnings("ignore", ".*(Box (observation|action) space|symmetric and normalized|no render modes|not have a `spec`|`env.spec`|render_fps|infinity|seen as an image).*")
+        warnings.filterwarnings(
+            "ignore",
+            ".*(Box (observation|action) space|symmetric and normalized|`env.spec`|infinity|seen as an image).*",
+        )
         check_env(epgt.make(task), skip_render_check=True)
 
 
