@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from . import _epgt
 from ._checks import StrPath, mapping, path, whole
-from ._errors import InputError, PolicyError
+from ._errors import InputError, PolicyError, RunError
 from ._optional import optional
 from ._policy import Evaluation, Policy
 from ._progress import Line, is_watched
@@ -44,10 +44,13 @@ class Run:
     @property
     def result(self) -> dict[str, Any] | None:
         """The summary of a finished run; None where it has not finished."""
-        path = self.directory / "result.json"
-        if not path.exists():
+        file = self.directory / "result.json"
+        if not file.exists():
             return None
-        result: dict[str, Any] = json.loads(path.read_text())
+        try:
+            result: dict[str, Any] = json.loads(file.read_text())
+        except ValueError as error:
+            raise RunError(f"{file}: it is not the result of a run") from error
         return result
 
     @property

@@ -29,8 +29,8 @@ def test_the_package_needs_numpy_and_nothing_else() -> None:
 
 
 def test_importing_takes_less_than_three_tenths_of_a_second() -> None:
-    code = "import time; t = time.perf_counter(); import epgt; print(time.perf_counter() - t)"
-    # The machine may be busy; the best of several tries is the import's own time.
+    # In time of the processor, which does not depend on what else the machine does.
+    code = "import time; t = time.process_time(); import epgt; print(time.process_time() - t)"
     assert min(float(python(code).stdout) for _ in range(5)) < 0.3
 
 

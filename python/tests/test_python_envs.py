@@ -171,6 +171,20 @@ def test_what_makes_no_environment_is_refused(elsewhere: Path) -> None:
         epgt.train(lambda: corridor(actions=spaces.Dict(a=spaces.Discrete(2))))
 
 
+def test_every_environment_that_was_made_is_closed(elsewhere: Path) -> None:
+    made: list[Any] = []
+    closed: list[Any] = []
+
+    def make() -> Any:
+        env = corridor()
+        env.close = lambda: closed.append(env)
+        made.append(env)
+        return env
+
+    trained(make).evaluate(2, max_steps=5)
+    assert len(made) > 4 and {id(env) for env in closed} == {id(env) for env in made}
+
+
 @needs("onnxruntime")
 @needs("torch")
 def test_several_choices_at_once_are_exported_too(elsewhere: Path) -> None:

@@ -202,6 +202,17 @@ def test_a_directory_that_is_taken_is_refused_until_it_may_be_replaced(elsewhere
         epgt.load("mine")
 
 
+def test_a_damaged_file_of_a_run_is_told(elsewhere: Path) -> None:
+    run = epgt.train("CartPole-v1", steps=2000, directory="run")
+    for name, read in [("result.json", lambda: run.result), ("metrics.csv", lambda: run.metrics)]:
+        Path("run", name).write_text("{ no ,\n1,2,3\n")
+        with pytest.raises(epgt.RunError, match=name):
+            read()
+    Path("run/best.safetensors").unlink()
+    with pytest.raises(epgt.EpgtError, match="best.safetensors is missing|result of a run"):
+        run.policy.predict([0.0] * 4)
+
+
 def test_the_line_of_progress_is_written_over_and_ends_with_a_newline() -> None:
     told = {
         "steps": 500,

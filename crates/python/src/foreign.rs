@@ -125,6 +125,13 @@ impl PythonEnv {
     }
 }
 
+impl Drop for PythonEnv {
+    /// Closes the environment, unless the interpreter is at its end. What that raises reaches nobody.
+    fn drop(&mut self) {
+        Python::try_attach(|py| drop(self.stepper.call_method0(py, "close")));
+    }
+}
+
 impl Env for PythonEnv {
     fn observation_space(&self) -> &Space {
         &self.observation_space
