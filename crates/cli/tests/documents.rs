@@ -359,7 +359,7 @@ fn nothing_is_installed_for_the_whole_machine_unasked() {
             .find(|path| path.is_file());
         symlink(found.expect(name), place.path("bin").join(name)).expect("a link");
     }
-    for name in ["bin/cargo", "bin/apt-get"] {
+    for name in ["bin/cargo", "bin/apt-get", "tools/test-wheel"] {
         executable(
             &place,
             name,
