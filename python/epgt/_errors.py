@@ -35,3 +35,8 @@ class MissingPackage(EpgtError, ImportError):
 
 class InternalError(EpgtError):
     """A fault of the package itself."""
+
+
+# They are told by the name under which users catch them.
+for _error in (EpgtError, *EpgtError.__subclasses__(), *RunError.__subclasses__()):
+    _error.__module__ = "epgt"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
+import importlib.util
 import sys
 from pathlib import Path
 
@@ -15,8 +15,7 @@ COMMAND = Path(sys.executable).with_name("epgt")
 
 def needs(package: str) -> pytest.MarkDecorator:
     """Skips a test, with the reason, where a package is not installed."""
-    code = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({package!r}) is None)"
-    missing = subprocess.run([sys.executable, "-c", code]).returncode != 0
+    missing = importlib.util.find_spec(package) is None
     return pytest.mark.skipif(missing, reason=f"the package {package} is not installed")
 
 

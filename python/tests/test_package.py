@@ -44,6 +44,7 @@ def test_every_exception_is_an_epgt_error() -> None:
     raised = [value for name, value in vars(epgt).items() if name in epgt.__all__ and isinstance(value, type)]
     errors = [kind for kind in raised if issubclass(kind, BaseException)]
     assert len(errors) == 9 and all(issubclass(kind, epgt.EpgtError) for kind in errors)
+    assert {kind.__module__ for kind in errors} == {"epgt"}
 
 
 def test_the_command_is_the_program() -> None:
@@ -94,7 +95,7 @@ def test_other_threads_run_while_the_package_trains(elsewhere: Path) -> None:
 
     thread = threading.Thread(target=count)
     thread.start()
-    epgt.train("CartPole-v1", steps=20_000)
+    epgt.train("CartPole-v1", steps=100_000)
     stop.set()
     thread.join()
     assert counted > 10

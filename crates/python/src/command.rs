@@ -13,11 +13,11 @@ pub fn command(py: Python<'_>, arguments: Vec<OsString>) -> PyResult<u8> {
 }
 
 /// Says by which command line the interpreter was started, which runs keep in their `epgt.json`, and which file it is:
-/// the workers of the tasks `gym:ID` are started with it, unless the variable EPGT_PYTHON names another.
+/// the workers of the tasks `gym:ID` are started with it.
 #[pyfunction]
 pub fn set_up(command: Vec<OsString>, interpreter: OsString) {
     epgt_train::started_by(command);
-    if !interpreter.is_empty() && std::env::var_os("EPGT_PYTHON").is_none() {
-        epgt_envs::gymnasium::use_python(interpreter);
+    if !interpreter.is_empty() {
+        epgt_envs::gymnasium::run_inside_of(interpreter);
     }
 }
