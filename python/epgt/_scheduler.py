@@ -13,6 +13,8 @@ from ._checks import mapping, numbers, whole
 from ._errors import ConfigError, InputError
 from ._settings import text
 
+MOST_ROWS = 64
+"""The most rows that a tensor is seen as."""
 NUMBERS = (int, float, np.integer, np.floating)
 
 Tensors = Any
@@ -163,6 +165,13 @@ def _flat(tensors: list[Any]) -> NDArray[np.float32]:
 
 
 def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
-    """A tensor's rows and columns: the first side of several, and the product of the others; a vector is one row."""
+    """A tensor as the hyper-agent sees it: rows, each of which it projects to a few numbers.
+
+    The first side has a row for each of its entries, and a vector is one row. What the hyper-agent costs grows with the
+    square of the rows of all tensors, so of many as many are put into one as are needed to leave `MOST_ROWS`.
+    """
     size = int(np.prod(shape))
-    return (shape[0], size // shape[0]) if len(shape) > 1 and shape[0] else (1, size)
+    if len(shape) < 2 or not size:
+        return 1, size
+    rows = next(count for count in range(min(shape[0], MOST_ROWS), 0, -1) if shape[0] % count == 0)
+    return rows, size // rows

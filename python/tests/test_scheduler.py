@@ -84,6 +84,13 @@ def test_decisions_tell_what_came_of_them() -> None:
     assert np.isfinite(decisions["hyper_return"]).all() and set(decisions["choice"]) <= {"random", "greedy"}
 
 
+def test_large_tensors_are_seen_as_few_rows_with_all_their_numbers() -> None:
+    from epgt._scheduler import _matrix
+
+    shapes = {(): (1, 1), (7,): (1, 7), (3, 5): (3, 5), (1024, 10): (64, 160), (96, 2, 2): (48, 8), (997, 3): (1, 2991)}
+    assert {shape: _matrix(shape) for shape in shapes} == shapes
+
+
 def test_misuse_is_refused_in_a_sentence() -> None:
     for kind, sentence, make in [
         (epgt.ConfigError, "nothing is scheduled", lambda: epgt.Scheduler({})),

@@ -116,11 +116,8 @@ impl NativeScheduler {
         gradients: Option<PyReadonlyArray1<'_, f32>>,
         progress: f64,
     ) -> PyResult<Vec<f64>> {
-        let slice = |array: &Option<PyReadonlyArray1<'_, f32>>| match array {
-            None => Ok(Vec::new()),
-            Some(array) => Ok::<_, PyErr>(array.as_slice()?.to_vec()),
-        };
-        let (weights, gradients) = (slice(&weights)?, slice(&gradients)?);
+        let weights = weights.as_ref().map_or(Ok(&[][..]), |array| array.as_slice())?;
+        let gradients = gradients.as_ref().map_or(Ok(&[][..]), |array| array.as_slice())?;
         guarded(py, || {
             let mut scheduling = lock(&self.0);
             let update = scheduling.updates;
@@ -129,14 +126,14 @@ impl NativeScheduler {
                 .as_mut()
                 .ok_or_else(|| Class::Input.says("the scheduler has not begun"))?;
             if work.agent.looks() {
-                refuse_unusable("weights", &weights, work.size)?;
-                refuse_unusable("gradients", &gradients, work.size)?;
+                refuse_unusable("weights", weights, work.size)?;
+                refuse_unusable("gradients", gradients, work.size)?;
             }
             let moment = Moment {
                 update,
                 progress,
-                weights: &weights,
-                gradients: &gradients,
+                weights,
+                gradients,
             };
             let values = work.agent.choose(&moment).to_vec();
             if let Some(problem) = work.agent.not_finite() {
