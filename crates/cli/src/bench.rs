@@ -52,9 +52,10 @@ const fn training(name: &'static str, scheduler: &'static str, preset: &'static 
 }
 
 /// What is measured, in the order of the table.
-const VARIANTS: [Variant; 8] = [
+const VARIANTS: [Variant; 9] = [
     Variant::Simulator,
     training("fixed", "fixed", "default"),
+    training(BY_RATE, "fixed", "default"),
     training("epgt", "epgt", "default"),
     training("epgt-paper", "epgt", "paper"),
     training("random", "random", "default"),
@@ -62,6 +63,9 @@ const VARIANTS: [Variant; 8] = [
     training("dqn", "dqn", "default"),
     Variant::Peer,
 ];
+
+/// The variant that works with a learning rate, for what it costs to measure steps by divergence.
+const BY_RATE: &str = "fixed by rate";
 
 impl Variant {
     fn name(self) -> &'static str {
@@ -167,7 +171,11 @@ struct Bench {
 impl Bench {
     /// Measures everything `repeat` times, round by round, and keeps the fastest of each.
     fn rows(&self, configs: &[Config], repeat: usize) -> Result<Vec<Row>, String> {
-        let measured = |variant: &Variant| *variant != Variant::Peer || self.peer.is_some();
+        let measured = |variant: &Variant| match variant.name() {
+            peer::NAME => self.peer.is_some(),
+            BY_RATE => configs.iter().all(is_controlled),
+            _ => true,
+        };
         let variants: Vec<Variant> = VARIANTS.into_iter().filter(measured).collect();
         let mut rows: Vec<Option<Row>> = vec![None; variants.len() * configs.len()];
         for round in 1..=repeat {
@@ -240,7 +248,14 @@ impl Bench {
                 ]);
                 command.arg(&self.scratch.0);
                 command.args(["--scheduler", scheduler, "--preset", preset]);
-                for setting in spelled_out(config).into_iter().chain(options(config)?) {
+                // The paper's preset knows rates only.
+                let by_rate = is_controlled(config) && (variant.name() == BY_RATE || preset == "paper");
+                let mut settings = spelled_out(config);
+                if by_rate {
+                    settings.retain(|setting| !setting.contains("step_control="));
+                    settings.push("step_control=rate".to_string());
+                }
+                for setting in settings.into_iter().chain(options(config)?) {
                     command.args(["--set", &setting]);
                 }
             }
@@ -261,6 +276,11 @@ impl Bench {
         let what = format!("measuring '{}' failed", variant.name());
         answer(&mut command, &what)
     }
+}
+
+/// Whether it works by anything but a learning rate.
+fn is_controlled(config: &Config) -> bool {
+    config.method.idle().contains(&"learning_rate")
 }
 
 /// Every setting that is not the hyper-agent's, so that no default of a variant or preset can differ from another's.

@@ -7,6 +7,7 @@ mod list;
 mod progress;
 mod report;
 mod run;
+mod signal;
 mod status;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ pub fn run(args: &ExperimentArgs) -> Result<Done, String> {
         ExperimentCommand::Run(args) => run::run(args),
         ExperimentCommand::Status(args) => status::run(args),
         ExperimentCommand::Report(args) => report::run(args),
+        ExperimentCommand::Signal(args) => signal::run(args),
         ExperimentCommand::Cells(args) => cells::run(args),
     }
 }

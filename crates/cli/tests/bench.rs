@@ -19,7 +19,16 @@ fn every_variant_is_measured_and_the_simulator_is_the_fastest() {
     let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = report["rows"].as_array().unwrap();
     let names: Vec<_> = rows.iter().map(|row| row["variant"].as_str().unwrap()).collect();
-    let all = ["simulator", "fixed", "epgt", "epgt-paper", "random", "bandit", "dqn"];
+    let all = [
+        "simulator",
+        "fixed",
+        "fixed by rate",
+        "epgt",
+        "epgt-paper",
+        "random",
+        "bandit",
+        "dqn",
+    ];
     assert_eq!(names, all);
     for row in rows {
         assert_eq!((&row["n_envs"], &row["steps"]), (&1.into(), &2000.into()), "{row}");

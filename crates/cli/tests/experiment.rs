@@ -84,7 +84,7 @@ fn an_experiment_ends_with_a_table_and_is_not_run_twice() {
     let table = stdout(&first);
     // Two thousand steps are fewer than a hundred episodes here, and that is said.
     assert!(
-        table.starts_with("CartPole-v1, return_last_100 (the last 19 to 63 training episodes)\n"),
+        table.starts_with("CartPole-v1, return_last_100 (the last 16 to 34 training episodes)\n"),
         "{table}"
     );
     assert!(
@@ -224,7 +224,10 @@ fn runs_with_other_settings_are_never_mixed_in() {
 #[test]
 fn a_run_that_diverges_does_not_stop_the_others() {
     let directory = tempfile::tempdir().unwrap();
-    let text = TINY.replace("hyper.fixed_at = \"max\"", "a2c.learning_rate = 3e37");
+    let text = TINY.replace(
+        "hyper.fixed_at = \"max\"",
+        "a2c.step_control = \"rate\"\na2c.learning_rate = 3e37",
+    );
     let output = experiment(directory.path(), &text, &["--quiet"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("2 of 4 runs failed"), "{}", stderr(&output));
@@ -331,7 +334,10 @@ fn names_and_failures_are_shown_in_markdown_as_they_are() {
     let directory = tempfile::tempdir().unwrap();
     let text = TINY
         .replace("name = \"fixed max\"", "name = \"fixed | <b>max</b> `x`\"")
-        .replace("hyper.fixed_at = \"max\"", "a2c.learning_rate = 3e37")
+        .replace(
+            "hyper.fixed_at = \"max\"",
+            "a2c.step_control = \"rate\"\na2c.learning_rate = 3e37",
+        )
         .replace("description = \"tiny\"", "description = \"<script>1</script> ``` \"");
     experiment(directory.path(), &text, &["--quiet"]);
     let out = directory.path().join("runs/tiny");

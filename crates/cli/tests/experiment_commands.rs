@@ -307,3 +307,48 @@ fn what_cannot_be_meant_is_refused_in_one_sentence() {
     );
     assert!(!place.path("runs").exists());
 }
+
+#[test]
+fn the_signal_of_random_choices_is_measured_over_seeds() {
+    let place = Place::new();
+    let text = r#"
+seeds = 8
+[settings]
+steps = 4000
+n_envs = 8
+eval_interval = 0
+hyper.hold = 10
+hyper.outcome = "episode"
+tune.learning_rate = "around:2:3"
+[[task]]
+task = "CartPole-v1"
+[[method]]
+name = "drawn"
+scheduler = "random"
+[[method]]
+name = "learned"
+scheduler = "bandit"
+[[method]]
+name = "kept"
+scheduler = "fixed"
+"#;
+    place.write("drawn.toml", text);
+    experiment(&place, &["signal", "drawn.toml"])
+        .is_refused_with(&["no method of drawn has finished runs in runs/drawn that drew their values at random"]);
+    works(&place, &["run", "drawn.toml", "--quiet"]);
+    let ended = experiment(&place, &["signal", "drawn.toml"]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    // 100 updates are ten decisions; the last waits for its rollout, and the first has none before it.
+    let row = line(&ended.stdout, &["CartPole-v1", "drawn", "learning_rate", "8", "8"]);
+    let (signal, chance): (f64, f64) = (row[5].parse().unwrap(), row[6].parse().unwrap());
+    assert!(signal > 0.0 && (chance - 2.0_f64.sqrt()).abs() < 0.01, "{row:?}");
+    assert!(
+        !ended.stdout.contains("learned") && !ended.stdout.contains("kept"),
+        "{ended:?}"
+    );
+    let left_out = "left out: learned on CartPole-v1, learning_rate: choices were not drawn at random";
+    assert!(
+        ended.stderr.contains(left_out) && !ended.stderr.contains("kept"),
+        "{ended:?}"
+    );
+}

@@ -81,6 +81,74 @@ fn explain_tells_what_was_seen_remembered_chosen_and_what_came_of_it() {
     assert!(last.stdout.contains("no decision in the log"), "{}", last.stdout);
 }
 
+/// The log with improvements that are `effect` where the first value was chosen, and differ by 1 from row to row.
+fn with_effect(decisions: &str, effect: f64) -> String {
+    let mut lines = decisions.lines();
+    let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
+    let place = |name: &str| header.iter().position(|column| *column == name).expect("a column");
+    let (value, improvement) = (place("learning_rate"), place("improvement"));
+    let mut least = f64::INFINITY;
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    for row in &rows {
+        least = least.min(row[value].parse().expect("a value"));
+    }
+    let mut text = header.join(",") + "\n";
+    for (i, mut row) in rows.into_iter().enumerate() {
+        let first = row[value].parse() == Ok(least);
+        let number = format!("{}", (i % 2) as f64 + if first { effect } else { 0.0 });
+        row[improvement] = &number;
+        text += &(row.join(",") + "\n");
+    }
+    text
+}
+
+#[test]
+fn explain_says_what_a_run_can_know_of_its_choices() {
+    let place = Place::new();
+    let choices = [
+        "--steps",
+        "80000",
+        "--set",
+        "hyper.outcome=episode",
+        "--set",
+        "hyper.moves=uniform",
+    ];
+    let seen = "Choices were not drawn at random: this is what was seen, not what was caused.";
+    let run = place.train("random", &[EXPLAINED, &choices, &["--scheduler", "random"]].concat());
+    let told = |name: &str| place.run(&["explain", name]).stdout;
+    assert!(!told("random").contains(seen), "{}", told("random"));
+    let decisions = std::fs::read_to_string(run.join("decisions.csv")).unwrap();
+    for (effect, words) in [
+        (0.0, "This run cannot know which learning_rate is best: "),
+        (
+            0.3,
+            "This run cannot be sure which learning_rate is best: its returns hold a signal of about ",
+        ),
+        (5.0, "The returns of this run hold a signal of about "),
+    ] {
+        std::fs::write(run.join("decisions.csv"), with_effect(&decisions, effect)).unwrap();
+        let text = told("random");
+        assert!(text.contains(words), "an effect of {effect}:\n{text}");
+        let sentence = text.lines().find(|line| line.contains(words)).expect("a line");
+        assert!(sentence.contains(" steps like these "), "{sentence}");
+    }
+    place.train("greedy", &[EXPLAINED, &choices].concat());
+    assert!(
+        told("greedy").contains(seen) && told("greedy").contains("This run can"),
+        "{}",
+        told("greedy")
+    );
+    place.train(
+        "fixed",
+        &[EXPLAINED, &["--steps", "8000", "--scheduler", "fixed"]].concat(),
+    );
+    assert!(
+        !told("fixed").contains("signal") && !told("fixed").contains(seen),
+        "{}",
+        told("fixed")
+    );
+}
+
 #[test]
 fn explain_has_words_for_every_scheduler() {
     let place = Place::new();

@@ -55,6 +55,10 @@ fn a_report_is_one_page_with_its_pictures_and_tables_beside_it() {
         "keys by value",
         "reconstruction loss",
         "performance profile",
+        "What the returns say of the choices",
+        "scheduled, learning_rate: F = ",
+        "A run like these can",
+        "this is what was seen, not what was caused",
         "All settings of kept &lt;b&gt;",
         "Written by epgt",
     ] {
@@ -339,7 +343,7 @@ fn no_line_is_wider_than_the_terminal() {
         (&["tasks"][..], "MountainCarContinuous-v0"),
         (&["tasks", "BipedalWalker-v3"], "hull"),
         (&["compare", "runs", "other"], "Cohen's"),
-        (&["experiment", "list"], "tuning-free-cartpole"),
+        (&["experiment", "list"], "tuning-free-ppo"),
         (&["hyperparameters"], "learning_rate"),
         (&["explain", "runs/CartPole-v1/scheduled/seed-0"], "learning_rate"),
     ] {

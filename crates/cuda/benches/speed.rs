@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 gpu.read_outputs(1, &mut values);
                 gpu.backward(&[&policy, &value], &[]);
                 gpu.clip(0.5);
-                adam.step_remote(gpu.optimiser(), 2.5e-4);
+                adam.step_remote(gpu.optimiser(), &2.5e-4.into());
             }
             gpu.wait();
             best = best.min(start.elapsed().as_secs_f64() / 10.0);

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::fmt;
+use std::ops::Range;
 
 use cudarc::driver::CudaSlice;
 use epgt_nn::{
@@ -235,12 +236,12 @@ impl Remote for Gpu {
 }
 
 impl RemoteOptimiser for Gpu {
-    fn adam(&mut self, step: AdamStep) {
-        self.attempt_mut(|gpu| optim::adam(&gpu.device, &mut gpu.net, &mut gpu.moments, step));
+    fn adam(&mut self, step: AdamStep, part: Range<usize>) {
+        self.attempt_mut(|gpu| optim::adam(&gpu.device, &mut gpu.net, &mut gpu.moments, step, part));
     }
 
-    fn rms_prop(&mut self, step: RmsPropStep) {
-        self.attempt_mut(|gpu| optim::rms_prop(&gpu.device, &mut gpu.net, &mut gpu.moments[0], step));
+    fn rms_prop(&mut self, step: RmsPropStep, part: Range<usize>) {
+        self.attempt_mut(|gpu| optim::rms_prop(&gpu.device, &mut gpu.net, &mut gpu.moments[0], step, part));
     }
 
     fn read_moment(&self, moment: usize, out: &mut [f32]) {

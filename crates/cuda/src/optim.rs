@@ -1,5 +1,7 @@
 //! Clipping and the optimisers' steps, where weights, gradient and running means are.
 
+use std::ops::Range;
+
 use cudarc::driver::{CudaSlice, CudaView, CudaViewMut, LaunchConfig, PushKernelArg};
 use epgt_nn::{AdamStep, RmsPropStep};
 
@@ -85,16 +87,19 @@ pub(crate) fn sum_products(
     Ok(())
 }
 
-/// A step of Adam, as `epgt_nn::Adam` has it.
+/// A step of Adam with a part of the weights, as `epgt_nn::Adam` has it.
 pub(crate) fn adam(
     device: &Device,
     net: &mut ImageNet,
     [mean, square]: &mut [CudaSlice<f32>; 2],
     step: AdamStep,
+    part: Range<usize>,
 ) -> Result<(), GpuError> {
-    let (count, long) = (net.weights.len(), net.weights.len() as i64);
+    let (count, long) = (part.len(), part.len() as i64);
+    let (mut weights, gradient) = (net.weights.slice_mut(part.clone()), net.gradient.slice(part.clone()));
+    let (mut mean, mut square) = (mean.slice_mut(part.clone()), square.slice_mut(part));
     let mut call = device.stream.launch_builder(&device.kernels.adam);
-    call.arg(&mut net.weights).arg(&net.gradient).arg(mean).arg(square);
+    call.arg(&mut weights).arg(&gradient).arg(&mut mean).arg(&mut square);
     call.arg(&step.step_size)
         .arg(&step.root_scale)
         .arg(&step.beta1)
@@ -106,16 +111,19 @@ pub(crate) fn adam(
     Ok(())
 }
 
-/// A step of RMSprop, as `epgt_nn::RmsProp` has it.
+/// A step of RMSprop with a part of the weights, as `epgt_nn::RmsProp` has it.
 pub(crate) fn rms_prop(
     device: &Device,
     net: &mut ImageNet,
     square: &mut CudaSlice<f32>,
     step: RmsPropStep,
+    part: Range<usize>,
 ) -> Result<(), GpuError> {
-    let (count, long) = (net.weights.len(), net.weights.len() as i64);
+    let (count, long) = (part.len(), part.len() as i64);
+    let (mut weights, gradient) = (net.weights.slice_mut(part.clone()), net.gradient.slice(part.clone()));
+    let mut square = square.slice_mut(part);
     let mut call = device.stream.launch_builder(&device.kernels.rms_prop);
-    call.arg(&mut net.weights).arg(&net.gradient).arg(square);
+    call.arg(&mut weights).arg(&gradient).arg(&mut square);
     call.arg(&step.learning_rate)
         .arg(&step.decay)
         .arg(&step.epsilon)

@@ -5,8 +5,8 @@ mod plain;
 
 use epgt_cuda::{Gpu, NetShape};
 use epgt_nn::{
-    Activation, Adam, Buffer, Cnn, Kfac, Mlp, Optimiser, Parameters, Projections, Remote, RemoteOptimiser, RemoteState,
-    RmsProp, TanhLayer,
+    Activation, Adam, Buffer, Cnn, Kfac, Mlp, Optimiser, Parameters, Projections, Rates, Remote, RemoteOptimiser,
+    RemoteState, RmsProp, TanhLayer,
 };
 use epgt_rng::Pcg64;
 use epgt_testing::needs;
@@ -61,6 +61,12 @@ fn optimisers_step_as_their_equations_say() {
         let mut gpu = on_gpu(&plain);
         let (mut adam, mut rms) = (Adam::new(count, 0.9, 0.999, 1e-5), RmsProp::new(count, 0.99, 1e-5));
         let (mut w, mut m, mut v) = (plain.weights.clone(), vec![0.0; count], vec![0.0; count]);
+        // A part of the weights has a rate of its own, as a critic has.
+        let apart = count / 3..count / 2;
+        let rates = Rates {
+            all: 0.01,
+            apart: Some((apart.clone(), 0.003)),
+        };
         for step in 1..=3 {
             gpu.forward(&images_at(&plain, &[0, 1]), 2);
             gpu.backward(&[&factors[0], &factors[1]], &[]);
@@ -72,20 +78,21 @@ fn optimisers_step_as_their_equations_say() {
             assert!(norm > 0.5, "the gradient is clipped: {norm}");
             assert!((f64::from(gpu.clip(0.5)) / norm - 1.0).abs() < 1e-5);
             match with_adam {
-                true => adam.step_remote(gpu.optimiser(), 0.01),
-                false => rms.step_remote(gpu.optimiser(), 0.01),
+                true => adam.step_remote(gpu.optimiser(), &rates),
+                false => rms.step_remote(gpu.optimiser(), &rates),
             }
             let clipped: Vec<f64> = gradient.iter().map(|g| g * 0.5 / (norm + 1e-6)).collect();
             close("clipped gradient", &read(&gpu, Buffer::Gradient, count), &clipped);
             for (i, g) in clipped.into_iter().enumerate() {
+                let rate = if apart.contains(&i) { 0.003 } else { 0.01 };
                 if with_adam {
                     m[i] = 0.9 * m[i] + 0.1 * g;
                     v[i] = 0.999 * v[i] + 0.001 * g * g;
                     let correct = |beta: f64| 1.0 - beta.powi(step);
-                    w[i] -= 0.01 * (m[i] / correct(0.9)) / ((v[i] / correct(0.999)).sqrt() + 1e-5);
+                    w[i] -= rate * (m[i] / correct(0.9)) / ((v[i] / correct(0.999)).sqrt() + 1e-5);
                 } else {
                     v[i] = 0.99 * v[i] + 0.01 * g * g;
-                    w[i] -= 0.01 * g / (v[i].sqrt() + 1e-5);
+                    w[i] -= rate * g / (v[i].sqrt() + 1e-5);
                 }
             }
             close("weight", &read(&gpu, Buffer::Weights, count), &w);

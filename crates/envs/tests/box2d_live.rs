@@ -231,31 +231,32 @@ fn a_landing_is_gymnasiums_bit_for_bit_until_it_touches_the_ground() {
 #[needs(python)]
 #[test]
 fn random_walks_are_distributed_as_gymnasiums() {
-    compare_episodes("BipedalWalker-v3");
+    compare_episodes("BipedalWalker-v3", EPISODES);
 }
 
 #[needs(python)]
 #[test]
 fn random_hard_walks_are_distributed_as_gymnasiums() {
-    compare_episodes("BipedalWalkerHardcore-v3");
+    // An episode of it takes three times as long as one on flat ground.
+    compare_episodes("BipedalWalkerHardcore-v3", EPISODES / 2);
 }
 
 #[needs(python)]
 #[test]
 fn random_landings_are_distributed_as_gymnasiums() {
-    compare_episodes("LunarLander-v3");
-    compare_episodes("LunarLanderContinuous-v3");
+    compare_episodes("LunarLander-v3", EPISODES);
+    compare_episodes("LunarLanderContinuous-v3", EPISODES);
 }
 
-fn compare_episodes(id: &str) {
+fn compare_episodes(id: &str, episodes: usize) {
     let mut gymnasium = Gymnasium::start();
-    let answer = gymnasium.random_episodes(id, 1000, EPISODES);
-    let (returns, lengths) = random_episodes(id, 2000);
+    let answer = gymnasium.random_episodes(id, 1000, episodes);
+    let (returns, lengths) = random_episodes(id, 2000, episodes);
     for (name, ours) in [("returns", returns), ("lengths", lengths)] {
         let numbers = answer[name].as_array().expect("a list of numbers");
         let theirs: Vec<f64> = numbers.iter().map(|x| x.as_f64().expect("a number")).collect();
         let p = kolmogorov_smirnov(ours, theirs);
-        println!("{id}: {name} of {EPISODES} episodes are the same distribution with p = {p:.3}");
+        println!("{id}: {name} of {episodes} episodes are the same distribution with p = {p:.3}");
         assert!(p > 0.001, "{id}: {name} are distributed differently, p = {p}");
     }
     gymnasium.stop();
@@ -270,14 +271,14 @@ fn the_comparison_of_distributions_tells_them_apart() {
 }
 
 /// Returns and lengths of episodes of a random policy.
-fn random_episodes(id: &str, seed: u64) -> (Vec<f64>, Vec<f64>) {
+fn random_episodes(id: &str, seed: u64, episodes: usize) -> (Vec<f64>, Vec<f64>) {
     let mut env = epgt_envs::make(id).expect("a registered task");
     let mut observation = vec![0.0; env.observation_space().size()];
     let mut action = vec![0.0; env.action_space().size()];
     let mut rng = Pcg64::for_purpose(seed, "random actions", 0);
     env.reset(Some(seed), &mut observation).expect("a reset");
     let (mut returns, mut lengths) = (Vec::new(), Vec::new());
-    for _ in 0..EPISODES {
+    for _ in 0..episodes {
         let (mut total, mut length) = (0.0, 0.0);
         loop {
             env.action_space().sample(&mut rng, &mut action);

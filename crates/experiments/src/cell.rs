@@ -120,7 +120,7 @@ impl Cell {
 /// The lines of the first setting that a run's configuration file and a configuration disagree about. Comments do not
 /// count, nor do settings that the file does not know: they came later, with defaults that change nothing.
 fn difference(there: &str, here: &Config) -> Option<[String; 2]> {
-    let filled = Config::read_toml(there).and_then(|assignments| Config::build(&assignments));
+    let filled = Config::read_stored(there).and_then(|assignments| Config::build(&assignments));
     let there = filled.map_or_else(|_| there.to_string(), |config| config.to_toml());
     let here = here.to_toml();
     let mut left = there.lines().filter(|line| is_setting(line));

@@ -58,7 +58,8 @@ fn flatten(prefix: &str, table: &Table, assignments: &mut Vec<Assignment>) {
     }
 }
 
-fn plain(value: &toml::Value) -> String {
+/// A value as it is assigned.
+pub fn plain(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -41,7 +41,12 @@ const INCLUDED: &[(&str, &str)] = included! {
     "ppo-mujoco"
     "ppo-reference"
     "sequential"
-    "tuning-free-cartpole"
+    "signal-simulators"
+    "signal"
+    "tuning-free-a2c-simulators"
+    "tuning-free-a2c"
+    "tuning-free-ppo-simulators"
+    "tuning-free-ppo"
     "why-episodic"
 };
 

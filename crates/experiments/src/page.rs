@@ -3,6 +3,7 @@
 mod figures;
 mod memory;
 mod settings;
+mod signal;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -306,7 +307,15 @@ impl Report {
             "What was scheduled: every run thin, their mean bold",
             figures::schedules(task),
         );
+        self.part("How far the steps moved the policy", figures::steps(task));
         self.part("The hyper-agent", figures::hyper_agent(task));
+        let known = signal::sentences(task);
+        if !known.is_empty() {
+            self.page.subheading("What the returns say of the choices");
+        }
+        for sentence in &known {
+            self.page.note(sentence);
+        }
         self.part(
             "The episodic memory of one run, on a map that keeps neighbours together (t-SNE)",
             maps,

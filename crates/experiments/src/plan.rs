@@ -7,7 +7,7 @@
 //! score = "return_last_100"     # or "best_evaluation", "best_checkpoint", "auc", "human_normalised"
 //! statistic = "mean"            # or "median": what the table puts first
 //! costs = true                  # also print what the runs cost
-//! reference = "fixed"           # with groups: the one whose best method counts as 1
+//! reference = "fixed"           # with groups: the one whose best method counts as 1; or several, ["fixed", "others"]
 //! threshold = 450               # also tell after how many steps the training return reached it
 //!
 //! [settings]                    # of all runs, as in a configuration file
@@ -16,6 +16,7 @@
 //!
 //! [[task]]
 //! task = "MountainCarContinuous-v0"
+//! zero = -33                    # with groups: the score that counts as 0, such as random play's; 0 where it is not said
 //!
 //! [[method]]
 //! name = "fixed min"
@@ -35,7 +36,7 @@ use toml::Table;
 
 use crate::cell::Cell;
 use crate::error::PlanError;
-use crate::layers::{distinct, file_name, layer, overlay, slug, tables, take};
+use crate::layers::{distinct, file_name, layer, overlay, plain, slug, tables, take};
 use crate::measure::Measure;
 
 choice! {
@@ -68,8 +69,10 @@ pub struct Plan {
     pub tasks: Vec<String>,
     /// The methods that are compared.
     pub methods: Vec<Method>,
-    /// The group whose best method the others are measured against.
-    pub reference: Option<String>,
+    /// The groups whose best method the others are measured against; none where groups are not compared.
+    pub reference: Vec<String>,
+    /// By task: the score that counts as 0 where groups are compared.
+    pub zeros: Vec<f64>,
     /// The training return whose first reaching is told in steps.
     pub threshold: Option<f64>,
     /// The first of the seeds, which follow each other.
@@ -105,7 +108,11 @@ impl Plan {
         let score = take(&mut table, "score")?.unwrap_or(Measure::Final);
         let statistic = take(&mut table, "statistic")?.unwrap_or(Statistic::Mean);
         let costs = take(&mut table, "costs")?.unwrap_or(false);
-        let reference: Option<String> = take(&mut table, "reference")?;
+        let reference = match table.remove("reference") {
+            Some(toml::Value::Array(names)) => names.iter().map(plain).collect(),
+            Some(name) => vec![plain(&name)],
+            None => Vec::new(),
+        };
         let threshold = take(&mut table, "threshold")?;
         let common = match table.remove("settings") {
             Some(toml::Value::Table(settings)) => layer(&settings, &["task", "seed"])?,
@@ -113,9 +120,10 @@ impl Plan {
             Some(_) => return Err(PlanError::SettingsNoSection),
         };
         Config::lay(&common).map_err(|error| PlanError::Settings(Box::new(error.into())))?;
-        let mut tasks = Vec::new();
+        let (mut tasks, mut zeros) = (Vec::new(), Vec::new());
         for mut entry in tables(&mut table, "task")? {
             let task: String = take(&mut entry, "task")?.ok_or(PlanError::TaskWithoutId)?;
+            zeros.push(take(&mut entry, "zero")?.unwrap_or(0.0));
             let own = layer(&entry, &["seed"]).map_err(|problem| PlanError::Task {
                 task: task.clone(),
                 problem: Box::new(problem),
@@ -161,7 +169,7 @@ impl Plan {
             .iter()
             .filter_map(|(method, _)| method.group.as_deref())
             .collect();
-        if let Some(reference) = reference.as_deref().filter(|reference| !groups.contains(reference)) {
+        if let Some(reference) = reference.iter().find(|reference| !groups.contains(&reference.as_str())) {
             return Err(UnknownName::new("group", reference, &groups).into());
         }
 
@@ -201,6 +209,7 @@ impl Plan {
             tasks: tasks.into_iter().map(|(task, _)| task).collect(),
             methods: methods.into_iter().map(|(method, _)| method).collect(),
             reference,
+            zeros,
             threshold,
             first_seed,
             seeds,

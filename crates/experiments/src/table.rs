@@ -136,7 +136,7 @@ pub fn report(plan: &Plan, rows: &[Row], begun: &Begun, filter: &Filter, style: 
         }
         // A group is compared as a whole.
         let whole = missing.iter().all(|&method| plan.methods[method].group.is_none());
-        if whole && let Some(table) = groups(plan, &entries) {
+        if whole && let Some(table) = groups(plan, &entries, plan.zeros[index]) {
             let _ = write!(text, "\n{}", lay_out(&table));
         }
     }
@@ -225,12 +225,16 @@ fn comparison(plan: &Plan, entries: &[Entry<'_>]) -> TextTable {
 
 /// Each group's mean over its methods, as a share of the reference group's best method: with a group of starts that are
 /// off by some factor, the tuning-free score (1: as good as the best start, whatever the start).
-fn groups(plan: &Plan, entries: &[Entry<'_>]) -> Option<TextTable> {
-    let reference = plan.reference.as_deref()?;
-    let in_reference = entries.iter().filter(|entry| entry.group == Some(reference));
+fn groups(plan: &Plan, entries: &[Entry<'_>], zero: f64) -> Option<TextTable> {
+    let first = plan.reference.first()?;
+    let is_reference = |group: &str| plan.reference.iter().any(|reference| reference == group);
+    let in_reference = entries.iter().filter(|entry| entry.group.is_some_and(is_reference));
     let best = in_reference.map(|entry| entry.summary.mean).fold(f64::NAN, f64::max);
-    let best = if best > 0.0 { best } else { f64::NAN };
-    let share = format!("mean / best {reference}");
+    let best = if best > zero { best - zero } else { f64::NAN };
+    let share = match zero == 0.0 {
+        true => format!("mean / best {first}"),
+        false => format!("mean / best {first}, above {}", number(zero)),
+    };
     let mut table = TextTable::new(&["group", "methods", &share, "95% interval"]);
     let mut names: Vec<&str> = Vec::new();
     for name in entries.iter().filter_map(|entry| entry.group) {
@@ -245,7 +249,7 @@ fn groups(plan: &Plan, entries: &[Entry<'_>]) -> Option<TextTable> {
             mean(
                 &members
                     .iter()
-                    .map(|member| member.summary.scores[seed] / best)
+                    .map(|member| (member.summary.scores[seed] - zero) / best)
                     .collect::<Vec<_>>(),
             )
         };

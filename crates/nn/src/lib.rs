@@ -44,7 +44,7 @@ pub use kernel::dot;
 pub use kfac::{Kfac, KfacError, KfacStep};
 pub use linear::{Activation, Linear};
 pub use mlp::Mlp;
-pub use optim::{Adam, RmsProp, Sgd, clip_gradient_norm};
+pub use optim::{Adam, Rates, RmsProp, Sgd, clip_gradient_norm};
 pub use params::{Parameters, Tensor, TensorId, TensorShape};
 pub use remote::{
     AdamStep, Buffer, FactorPart, KfacPart, Optimiser, Projections, Remote, RemoteKfac, RemoteOptimiser, RemoteState,

@@ -3,10 +3,53 @@
 //! The learning rate is an argument, and the other hyperparameters are public fields, because all of them may be
 //! scheduled from update to update.
 
+use std::ops::Range;
+
 use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 use crate::{AdamStep, Optimiser, RemoteOptimiser, RmsPropStep, dot};
+
+/// The learning rates of a step: one for all weights, or another one for a part of them.
+///
+/// ```
+/// use epgt_nn::{Optimiser, Rates, RmsProp};
+/// let mut rms = RmsProp::new(3, 0.99, 1e-5);
+/// let mut w = [1.0; 3];
+/// let rates = Rates { all: 0.01, apart: Some((1..2, 0.0)) };
+/// Optimiser::step(&mut rms, &mut w, &[0.5; 3], &rates);
+/// assert!(w[1] == 1.0 && w[0] == w[2] && (w[0] - 0.9).abs() < 1e-4);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rates {
+    /// The rate of all weights, but for those apart.
+    pub all: f32,
+    /// A part of the weights, and its rate.
+    pub apart: Option<(Range<usize>, f32)>,
+}
+
+impl From<f32> for Rates {
+    fn from(all: f32) -> Self {
+        Self { all, apart: None }
+    }
+}
+
+impl Rates {
+    /// The parts of `len` weights that have one rate each.
+    ///
+    /// ```
+    /// let rates = epgt_nn::Rates { all: 1.0, apart: Some((2..5, 3.0)) };
+    /// let parts: Vec<_> = rates.parts(5).collect();
+    /// assert_eq!(parts, [(0..2, 1.0), (2..5, 3.0)]);
+    /// ```
+    pub fn parts(&self, len: usize) -> impl Iterator<Item = (Range<usize>, f32)> + use<> {
+        let (apart, rate) = self.apart.clone().unwrap_or((len..len, self.all));
+        let (before, after) = ((0..apart.start, self.all), (apart.end..len, self.all));
+        [before, (apart, rate), after]
+            .into_iter()
+            .filter(|(part, _)| !part.is_empty())
+    }
+}
 
 /// Stochastic gradient descent: m = momentum m + g, w = w - lr m.
 ///
@@ -83,9 +126,13 @@ impl RmsProp {
     /// # Panics
     /// If the slices are not as long as the state.
     pub fn step(&mut self, values: &mut [f32], gradients: &[f32], learning_rate: f32) {
-        check(values, gradients, self.square.len());
+        Optimiser::step(self, values, gradients, &learning_rate.into());
+    }
+
+    fn step_part(&mut self, part: Range<usize>, values: &mut [f32], gradients: &[f32], learning_rate: f32) {
         let (decay, rest, epsilon) = (self.decay, 1.0 - self.decay, self.epsilon);
-        let square = &mut self.square[..];
+        let (values, gradients) = (&mut values[part.clone()], &gradients[part.clone()]);
+        let square = &mut self.square[part];
         Arch::new().dispatch(
             #[inline(always)]
             || {
@@ -167,16 +214,20 @@ impl Adam {
     /// # Panics
     /// If the slices are not as long as the state.
     pub fn step(&mut self, values: &mut [f32], gradients: &[f32], learning_rate: f32) {
-        check(values, gradients, self.mean.len());
+        Optimiser::step(self, values, gradients, &learning_rate.into());
+    }
+
+    fn step_part(&mut self, part: Range<usize>, values: &mut [f32], gradients: &[f32], step: AdamStep) {
         let AdamStep {
             beta1,
             beta2,
             epsilon,
             step_size,
             root_scale,
-        } = self.next_step(learning_rate);
+        } = step;
         let (rest1, rest2) = (1.0 - beta1, 1.0 - beta2);
-        let (mean, square) = (&mut self.mean[..], &mut self.square[..]);
+        let (values, gradients) = (&mut values[part.clone()], &gradients[part.clone()]);
+        let (mean, square) = (&mut self.mean[part.clone()], &mut self.square[part]);
         // The pass is bound by memory traffic (four streams in, three out), so everything is done in one.
         Arch::new().dispatch(
             #[inline(always)]
@@ -192,9 +243,8 @@ impl Adam {
 }
 
 impl Adam {
-    /// Counts a step, and frees it of the means' bias towards 0.
-    fn next_step(&mut self, learning_rate: f32) -> AdamStep {
-        self.steps += 1;
+    /// The step that is counted, with a learning rate, free of the means' bias towards 0.
+    fn step_with(&self, learning_rate: f32) -> AdamStep {
         let correction = |beta: f32| 1.0 - f64::from(beta).powf(self.steps as f64);
         AdamStep {
             beta1: self.beta1,
@@ -207,13 +257,19 @@ impl Adam {
 }
 
 impl Optimiser for Adam {
-    fn step(&mut self, values: &mut [f32], gradients: &[f32], learning_rate: f32) {
-        self.step(values, gradients, learning_rate);
+    fn step(&mut self, values: &mut [f32], gradients: &[f32], rates: &Rates) {
+        check(values, gradients, self.mean.len());
+        self.steps += 1;
+        for (part, rate) in rates.parts(values.len()) {
+            self.step_part(part, values, gradients, self.step_with(rate));
+        }
     }
 
-    fn step_remote(&mut self, remote: &mut dyn RemoteOptimiser, learning_rate: f32) {
-        let step = self.next_step(learning_rate);
-        remote.adam(step);
+    fn step_remote(&mut self, remote: &mut dyn RemoteOptimiser, rates: &Rates) {
+        self.steps += 1;
+        for (part, rate) in rates.parts(self.mean.len()) {
+            remote.adam(self.step_with(rate), part);
+        }
     }
 
     fn moments_mut(&mut self) -> Vec<&mut [f32]> {
@@ -222,16 +278,22 @@ impl Optimiser for Adam {
 }
 
 impl Optimiser for RmsProp {
-    fn step(&mut self, values: &mut [f32], gradients: &[f32], learning_rate: f32) {
-        self.step(values, gradients, learning_rate);
+    fn step(&mut self, values: &mut [f32], gradients: &[f32], rates: &Rates) {
+        check(values, gradients, self.square.len());
+        for (part, rate) in rates.parts(values.len()) {
+            self.step_part(part, values, gradients, rate);
+        }
     }
 
-    fn step_remote(&mut self, remote: &mut dyn RemoteOptimiser, learning_rate: f32) {
-        remote.rms_prop(RmsPropStep {
-            decay: self.decay,
-            epsilon: self.epsilon,
-            learning_rate,
-        });
+    fn step_remote(&mut self, remote: &mut dyn RemoteOptimiser, rates: &Rates) {
+        for (part, learning_rate) in rates.parts(self.square.len()) {
+            let step = RmsPropStep {
+                decay: self.decay,
+                epsilon: self.epsilon,
+                learning_rate,
+            };
+            remote.rms_prop(step, part);
+        }
     }
 
     fn moments_mut(&mut self) -> Vec<&mut [f32]> {

@@ -43,7 +43,8 @@ impl TensorShape {
         tensors.into_iter().map(place).collect()
     }
 
-    fn range(&self) -> std::ops::Range<usize> {
+    /// Which of the flat numbers are its own.
+    pub fn range(&self) -> std::ops::Range<usize> {
         self.offset..self.offset + self.rows * self.cols
     }
 }

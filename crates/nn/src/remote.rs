@@ -7,6 +7,9 @@
 //! [`RemoteKfac`] and [`RemoteState`].
 
 use std::fmt::Debug;
+use std::ops::Range;
+
+use crate::Rates;
 
 /// A buffer on the other processor that holds one number for every weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,11 +157,11 @@ pub trait Remote: Send + Debug {
 /// Steps of optimisers, made where the networks are. `moment` is the number of a running mean, which has one number for
 /// every weight: Adam's mean of gradients is 0 and its mean of squares 1; RMSprop's mean of squares is 0.
 pub trait RemoteOptimiser {
-    /// Makes a step of Adam.
-    fn adam(&mut self, step: AdamStep);
+    /// Makes a step of Adam with a part of the weights.
+    fn adam(&mut self, step: AdamStep, part: Range<usize>);
 
-    /// Makes a step of RMSprop.
-    fn rms_prop(&mut self, step: RmsPropStep);
+    /// Makes a step of RMSprop with a part of the weights.
+    fn rms_prop(&mut self, step: RmsPropStep, part: Range<usize>);
 
     /// Reads a running mean.
     fn read_moment(&self, moment: usize, out: &mut [f32]);
@@ -216,10 +219,10 @@ pub trait RemoteState: Debug {
 /// An optimiser that can also step on another processor.
 pub trait Optimiser {
     /// Makes one step against the gradients.
-    fn step(&mut self, values: &mut [f32], gradients: &[f32], learning_rate: f32);
+    fn step(&mut self, values: &mut [f32], gradients: &[f32], rates: &Rates);
 
     /// Makes one step where the networks are.
-    fn step_remote(&mut self, remote: &mut dyn RemoteOptimiser, learning_rate: f32);
+    fn step_remote(&mut self, remote: &mut dyn RemoteOptimiser, rates: &Rates);
 
     /// The running means, in the order of [`RemoteOptimiser`].
     fn moments_mut(&mut self) -> Vec<&mut [f32]>;

@@ -6,7 +6,7 @@
 //! 2. one forward pass of both networks over all T * N observations;
 //! 3. loss = `-mean(A log pi) + vf_coef * mean((V - R)^2) - ent_coef * mean(H)`;
 //! 4. one backward pass, the gradient clipped to `max_grad_norm` as a whole;
-//! 5. one RMSprop step.
+//! 5. one RMSprop step, whose rate is set, or moved towards a divergence ([`StepControl`]).
 //!
 //! A [`Rule`], where there is one, picks the settings of 1 to 5 from inside: [`Hoof`](crate::Hoof) tries many of them
 //! after 4, [`MetaGradient`](crate::MetaGradient) learns from the rollout before 1.
@@ -18,14 +18,21 @@
 
 use std::borrow::Cow;
 
-use epgt_nn::{Optimiser, Remote, RmsProp};
+use epgt_nn::{Optimiser, Rates, Remote, RmsProp};
 
-use crate::hyperparameter::{ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable, VF_COEF};
+use crate::hyperparameter::{
+    CRITIC_LEARNING_RATE, ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, STEP, Schedulable,
+    VF_COEF,
+};
+use crate::step_control::{StepController, Steps, validate_target};
 use crate::update::{self, Workspace, finite};
 use crate::{
     ActorCritic, Hyperparameter, Method, MethodSettings, NotFinite, PgError, Phase, Rollout, Rule, SavedMethod,
-    Schedule, UpdateStats, losses,
+    Schedule, StepControl, UpdateStats, losses,
 };
+
+/// The highest rate that step control goes to.
+const HIGHEST_RATE: f64 = 1e-2;
 
 epgt_settings::settings! {
     /// Settings of A2C, in Stable-Baselines3's words.
@@ -34,12 +41,22 @@ epgt_settings::settings! {
         /// Steps that every environment takes before an update.
         @ "T"
         pub n_steps: usize = 5;
+        /// What says how long the policy's steps are. With `divergence` the rate is found, and learning_rate is only
+        /// where it starts.
+        pub step_control: StepControl = StepControl::Rate;
+        /// How far one update should move the policy, where `step_control` is not `rate`: the mean KL divergence over
+        /// the rollout's rows.
+        pub target_divergence: f64 = 0.003;
+        /// Multiplier of the step: of the target divergence, or of the learning rate where `step_control` is `rate`.
+        pub step: f64 = 1.0;
         /// Step size of RMSprop. The best value depends on the task and on the number of environments: with more of
         /// them the gradient is less noisy and bears a larger one.
         @ "\\alpha"
         pub learning_rate: f64 = 7e-4;
-        /// How the learning rate changes over training.
+        /// How the learning rate changes over training. With `divergence` it is the critic's that changes.
         pub learning_rate_schedule: Schedule = Schedule::Constant;
+        /// Step size of the value network, where `step_control` is `divergence`.
+        pub critic_learning_rate: f64 = 3e-3;
         /// Discount factor. The longer rewards are delayed, the closer to 1 it has to be; 0.99 looks about 100 steps
         /// ahead.
         @ "\\gamma"
@@ -68,7 +85,9 @@ epgt_settings::settings! {
 }
 
 crate::schedulable!(A2cSettings {
+    step: STEP,
     learning_rate: LEARNING_RATE,
+    critic_learning_rate: CRITIC_LEARNING_RATE,
     gamma: GAMMA,
     gae_lambda: GAE_LAMBDA,
     ent_coef: ENT_COEF,
@@ -97,6 +116,7 @@ impl MethodSettings for A2cSettings {
 
     fn validate(&self) -> Result<(), PgError> {
         self.validate_hyperparameters()?;
+        validate_target(self.target_divergence)?;
         if !(self.rms_prop_eps.is_finite() && self.rms_prop_eps > 0.0) {
             let wants = "a small positive number is wanted, such as 1e-5";
             return Err(PgError::value("rms_prop_eps", self.rms_prop_eps, wants));
@@ -113,7 +133,15 @@ impl MethodSettings for A2cSettings {
     }
 
     fn falling(&self) -> Vec<&'static str> {
-        self.learning_rate_schedule.falling(&["learning_rate"])
+        self.learning_rate_schedule.falling(self.step_control.falls())
+    }
+
+    fn idle(&self) -> &'static [&'static str] {
+        self.step_control.idle()
+    }
+
+    fn step_sentence(&self) -> Option<String> {
+        self.step_control.sentence("An update", self.target_divergence)
     }
 
     fn boxed(&self) -> Box<dyn MethodSettings> {
@@ -131,7 +159,7 @@ impl MethodSettings for A2cSettings {
 
 /// A2C: its current settings and the optimiser's state. See the crate's documentation for an example.
 ///
-/// A checkpoint keeps `optimiser` and `rule`; the scheduled settings are the hyper-agent's, and everything else is
+/// A checkpoint keeps `optimiser`, `rule` and the rate that step control has found; the scheduled settings are the hyper-agent's, and everything else is
 /// recomputed.
 #[derive(Clone)]
 pub struct A2c {
@@ -143,6 +171,7 @@ pub struct A2c {
     pub optimiser: RmsProp,
     /// What changes the settings from inside of the update, if anything does.
     pub rule: Option<Rule>,
+    control: StepController,
     work: Workspace,
     stats: UpdateStats,
 }
@@ -155,31 +184,49 @@ impl A2c {
             settings.rms_prop_decay as f32,
             settings.rms_prop_eps as f32,
         );
+        let start = match settings.step_control {
+            StepControl::Divergence => settings.learning_rate.min(HIGHEST_RATE),
+            StepControl::Rate | StepControl::KlAdaptive => settings.learning_rate,
+        };
         Self {
             settings,
             remaining: 1.0,
             optimiser,
             rule: None,
+            control: StepController::new(start),
             work: Workspace::default(),
             stats: UpdateStats::default(),
         }
     }
 
-    /// The step size of the next update: the setting times its schedule.
+    /// The step size of the next update: the setting times its schedule, or what step control has found.
     pub fn learning_rate(&self) -> f64 {
-        self.settings.learning_rate * self.settings.learning_rate_schedule.share(self.remaining)
+        self.control.policy_rate(&self.steps())
+    }
+
+    fn steps(&self) -> Steps {
+        let settings = &self.settings;
+        let share = settings.learning_rate_schedule.share(self.remaining);
+        Steps {
+            control: settings.step_control,
+            rate: settings.learning_rate * settings.step * share,
+            divergence: settings.target_divergence,
+            step: settings.step,
+            critic_rate: settings.critic_learning_rate * share,
+            highest: HIGHEST_RATE,
+        }
     }
 
     /// One policy update from the rollout that `agent` has just collected.
     ///
     /// Afterwards `agent.params` holds the clipped gradient of this update, and the rollout its advantages and returns.
     pub fn update(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<UpdateStats, NotFinite> {
-        let share = self.settings.learning_rate_schedule.share(self.remaining);
+        let share = self.settings.learning_rate_schedule.share(self.remaining) * self.settings.step;
         let (settings, work) = (&mut self.settings, &mut self.work);
         if let Some(Rule::MetaGradient(meta)) = &mut self.rule {
             meta.learn(settings, work, agent, rollout);
         }
-        let stats = match &mut self.rule {
+        let mut stats = match &mut self.rule {
             Some(Rule::Hoof(hoof)) => hoof.choose(settings, share, &mut self.optimiser, work, agent, rollout)?,
             _ => clipped_gradient(settings, work, agent, rollout)?,
         };
@@ -189,8 +236,32 @@ impl A2c {
             let rates = (learning_rate, share);
             meta.remember(settings, rates, stats.grad_norm, &self.optimiser, work, agent, rollout);
         }
-        agent.descend(&mut self.optimiser, learning_rate as f32);
+        let steps = self.steps();
+        agent.descend(&mut self.optimiser, self.control.rates(&steps, agent));
+        if steps.control != StepControl::Rate {
+            self.control_step(&steps, &mut stats, agent, rollout);
+        }
         Ok(stats)
+    }
+
+    /// Measures how far the step moved the policy, takes back what was too much of it, and moves the rate.
+    fn control_step(&mut self, steps: &Steps, stats: &mut UpdateStats, agent: &mut ActorCritic, rollout: &Rollout) {
+        let taken = self.control.rates(steps, agent);
+        let Some(divergence) = self.control.divergence(agent, rollout) else {
+            return;
+        };
+        if let Some(kept) = self.control.after_step(steps, divergence) {
+            // With a decay of 1 RMSprop's means stay as they are, and the same step is made again, backwards.
+            self.optimiser.decay = 1.0;
+            let back = Rates {
+                all: -(1.0 - kept as f32) * taken.all,
+                apart: taken.apart.map(|(critic, _)| (critic, 0.0)),
+            };
+            agent.descend(&mut self.optimiser, back);
+            self.optimiser.decay = self.settings.rms_prop_decay as f32;
+        }
+        stats.target_divergence = Some(steps.target() as f32);
+        stats.divergence = Some(divergence as f32);
     }
 }
 
@@ -230,11 +301,12 @@ impl Method for A2c {
     }
 
     fn save(&self) -> SavedMethod<'_> {
-        SavedMethod::A2c(Cow::Borrowed(&self.optimiser), self.rule.as_ref().map(Rule::save))
+        let saved = SavedMethod::A2c(Cow::Borrowed(&self.optimiser), self.rule.as_ref().map(Rule::save));
+        self.control.save(self.settings.step_control, saved)
     }
 
     fn restore(&mut self, saved: SavedMethod<'_>) -> Result<(), PgError> {
-        let SavedMethod::A2c(optimiser, saved) = saved else {
+        let SavedMethod::A2c(optimiser, saved) = self.control.restore(saved) else {
             return Err(PgError::OtherMethod);
         };
         self.optimiser = optimiser.into_owned();
@@ -246,7 +318,7 @@ impl Method for A2c {
     }
 
     fn adopt(&mut self, other: SavedMethod<'_>) -> Result<(), PgError> {
-        let SavedMethod::A2c(optimiser, _) = other else {
+        let SavedMethod::A2c(optimiser, _) = self.control.restore(other) else {
             return Err(PgError::OtherMethod);
         };
         self.optimiser.clone_from(&optimiser);

@@ -33,9 +33,11 @@ use std::borrow::Cow;
 
 use epgt_nn::{Kfac, KfacError, Remote};
 use epgt_rng::Pcg64;
+use epgt_settings::number;
 
 use crate::a2c::{self, Loss};
-use crate::hyperparameter::{ENT_COEF, GAE_LAMBDA, GAMMA, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, VF_COEF};
+use crate::hyperparameter::{ENT_COEF, GAE_LAMBDA, GAMMA, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, STEP, VF_COEF};
+use crate::step_control::StepController;
 use crate::update::{self, Workspace};
 use crate::{
     ActorCritic, Hyperparameter, Method, MethodSettings, NetworkSize, NotFinite, PgError, Phase, Rollout, SavedMethod,
@@ -62,6 +64,8 @@ epgt_settings::settings! {
         /// and values.
         @ "\\delta"
         pub kl_clip: f64 = 0.002;
+        /// Multiplier of the step: of the trust region's size.
+        pub step: f64 = 1.0;
         /// Added to the Fisher matrix before it is inverted. More makes the direction that of the plain gradient.
         pub damping: f64 = 0.01;
         /// How much of the last step is kept.
@@ -92,6 +96,10 @@ epgt_settings::settings! {
 }
 
 crate::schedulable!(AcktrSettings {
+    step: Hyperparameter {
+        meaning: "Multiplier of the step: of the trust region's size.",
+        ..STEP
+    },
     learning_rate: Hyperparameter {
         symbol: "\\eta",
         meaning: "Largest step along the natural gradient; a schedule multiplies it.",
@@ -172,6 +180,13 @@ impl MethodSettings for AcktrSettings {
         self.learning_rate_schedule.falling(&["learning_rate"])
     }
 
+    fn step_sentence(&self) -> Option<String> {
+        let target = number(self.kl_clip / 2.0);
+        Some(format!(
+            "An update may move policy and value by a divergence of {target}, as K-FAC predicts it."
+        ))
+    }
+
     /// A running mean, the eigenvectors, and what a decomposition works with in double precision.
     fn footprint(&self, size: &NetworkSize) -> f64 {
         6.0 * size.factors
@@ -216,6 +231,8 @@ pub struct Acktr {
     pub kfac: Kfac,
     /// Draws what the Fisher matrix is sampled from.
     pub rng: Pcg64,
+    /// Measures how far a step moved the policy; the trust region is what limits it.
+    measure: StepController,
     work: Workspace,
     sampled_actions: Vec<f32>,
     stats: UpdateStats,
@@ -234,6 +251,7 @@ impl Acktr {
             remaining: 1.0,
             kfac,
             rng,
+            measure: StepController::new(0.0),
             work: Workspace::default(),
             sampled_actions: Vec::new(),
             stats: UpdateStats::default(),
@@ -261,13 +279,19 @@ impl Acktr {
 
         let step_size = self.learning_rate() as f32;
         self.kfac.step_size = step_size;
-        self.kfac.kl_clip = (self.settings.kl_clip / 2.0) as f32;
+        let target = self.settings.kl_clip * self.settings.step / 2.0;
+        self.kfac.kl_clip = target as f32;
         self.kfac.damping = self.settings.damping as f32;
         self.kfac.momentum = self.settings.momentum as f32;
         self.kfac.inverse_interval = self.settings.inverse_interval as u32;
         let step = agent.descend_naturally(&mut self.kfac);
         let step = step.map_err(|error| not_finite(error, agent))?;
         stats.trust_scale = Some(if step_size > 0.0 { step.scale / step_size } else { 1.0 });
+        stats.target_divergence = Some(target as f32);
+        stats.divergence = self
+            .measure
+            .divergence(agent, rollout)
+            .map(|divergence| divergence as f32);
         Ok(stats)
     }
 

@@ -5,12 +5,14 @@
 //! [`ActorCritic::backward`] with the gradients of both. Whether the networks share hidden layers, and whether actions
 //! are squashed on their way into the environment, is nobody else's business.
 
+use std::ops::Range;
+
 use crate::remote::Place;
 use crate::squash::Squash;
 use crate::trunk::{Network, Trunk};
 use crate::{ActionDistribution, PgError, PolicySettings};
 use epgt_envs::{RowShape, Rows, Space};
-use epgt_nn::{Activation, Cnn, Kfac, Linear, Mlp, Parameters, TensorId};
+use epgt_nn::{Activation, Cnn, Kfac, Linear, Mlp, Parameters, TensorId, TensorShape};
 use epgt_rng::Pcg64;
 
 /// Gain of the orthogonal weights of hidden layers.
@@ -131,6 +133,23 @@ impl ActorCritic {
     /// Log standard deviations of the policy; empty for discrete actions.
     pub fn log_std(&self) -> &[f32] {
         self.log_std.map_or(&[], |id| self.params.value(id))
+    }
+
+    /// Which of the weights are the critic's alone. Where layers are shared, these are its last layer's.
+    ///
+    /// ```
+    /// # use epgt_pg::{ActorCritic, PolicySettings};
+    /// # let mut rng = epgt_rng::Pcg64::from_seed(0);
+    /// let settings = PolicySettings { hidden: vec![8], shared: true, ..Default::default() };
+    /// let agent = ActorCritic::new(&settings, 4, &epgt_envs::Space::Discrete(2), &mut rng);
+    /// assert_eq!(agent.critic().len(), 8 + 1);
+    /// ```
+    pub fn critic(&self) -> Range<usize> {
+        let of_critic = |shape: &&TensorShape| shape.name.starts_with("value.");
+        let mut shapes = self.params.shapes().iter().filter(of_critic);
+        let first = shapes.next().map_or(0..0, TensorShape::range);
+        let last = shapes.next_back().map_or(first.clone(), TensorShape::range);
+        first.start..last.end
     }
 
     /// Every dense layer: the shared ones, the policy's, the value's.

@@ -23,6 +23,10 @@ pub fn collect(
     let action_row = n * agent.distribution.action_size();
     assert_eq!(envs.n(), n, "a rollout is made for its number of environments");
 
+    let output_row = n * agent.distribution.outputs();
+    rollout.outputs.resize(rollout.steps * output_row, 0.0);
+    rollout.log_std.clear();
+    rollout.log_std.extend_from_slice(agent.log_std());
     rollout.episodes.clear();
     rollout.final_values.fill(0.0);
     if rollout.started {
@@ -44,6 +48,7 @@ pub fn collect(
         let log_probs = &mut rollout.log_probs[step.clone()];
         let now = rollout.observations.part(t * row..(t + 1) * row);
         agent.act(now, n, rng, actions, log_probs, &mut rollout.values[step.clone()]);
+        rollout.outputs[t * output_row..][..output_row].copy_from_slice(agent.policy_output());
         agent.keep(t * n);
         let out = StepRow {
             observations: rollout.observations.part_mut((t + 1) * row..(t + 2) * row),

@@ -60,6 +60,8 @@ pub enum PgError {
         /// The method that was asked for.
         method: String,
     },
+    /// A rule works with learning rates only.
+    RuleNeedsRate(&'static str),
     /// A rule was given no hyperparameter.
     RuleHasNothing(&'static str),
     /// A rule cannot change a hyperparameter.
@@ -129,6 +131,10 @@ impl fmt::Display for PgError {
             Self::RuleNeedsA2c { rule, method } => write!(
                 f,
                 "the scheduler {rule} works inside the update of a2c, not of {method}: use --algo a2c, or another scheduler"
+            ),
+            Self::RuleNeedsRate(rule) => write!(
+                f,
+                "the scheduler {rule} works with learning rates: set step_control=rate, or take another scheduler"
             ),
             Self::RuleHasNothing(rule) => write!(
                 f,

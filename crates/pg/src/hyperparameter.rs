@@ -221,10 +221,28 @@ macro_rules! schedulable {
 /// Step size of the optimiser.
 pub const LEARNING_RATE: Hyperparameter = Hyperparameter {
     symbol: "\\alpha",
-    meaning: "Step size of the optimiser; a schedule multiplies it.",
+    meaning: "Step size of the optimiser; a schedule multiplies it. Where steps are measured by divergence it decides nothing.",
     kind: Kind::LearningRateLike,
     grid: "paper:3",
     from_paper: true,
+    ..Hyperparameter::BLANK
+};
+
+/// Multiplier of the step.
+pub const STEP: Hyperparameter = Hyperparameter {
+    meaning: "Multiplier of the step: of the target divergence, or of the learning rate where that is set.",
+    kind: Kind::LearningRateLike,
+    low: 1e-6,
+    high: 1e6,
+    grid: "0.5:1:2",
+    ..Hyperparameter::BLANK
+};
+
+/// The critic's learning rate.
+pub const CRITIC_LEARNING_RATE: Hyperparameter = Hyperparameter {
+    meaning: "Step size of the critic where the policy's steps are measured by divergence; a schedule multiplies it.",
+    kind: Kind::LearningRateLike,
+    grid: "paper:3",
     ..Hyperparameter::BLANK
 };
 

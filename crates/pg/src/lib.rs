@@ -46,6 +46,7 @@ mod remote;
 mod rollout;
 mod rule;
 mod squash;
+mod step_control;
 mod trunk;
 pub mod update;
 
@@ -60,8 +61,8 @@ pub use hyper_reward::{Earned, HyperReward};
 #[doc(hidden)]
 pub use hyperparameter::Number;
 pub use hyperparameter::{
-    ENT_COEF, Effect, GAE_LAMBDA, GAMMA, Hyperparameter, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable,
-    VF_COEF,
+    CRITIC_LEARNING_RATE, ENT_COEF, Effect, GAE_LAMBDA, GAMMA, Hyperparameter, Kind, LEARNING_RATE, MAX_GRAD_NORM,
+    N_STEPS, STEP, Schedulable, VF_COEF,
 };
 pub use meta_gradient::{MetaGradient, MetaGradientSettings, MetaState};
 pub use method::{Method, MethodSettings, SavedMethod};
@@ -69,4 +70,5 @@ pub use policy_settings::{HiddenActivation, NetworkSize, PolicySettings};
 pub use ppo::{Ppo, PpoSettings};
 pub use rollout::Rollout;
 pub use rule::{AboutRule, HOOF, META_GRADIENT, Rule, RuleSettings, SavedRule, Tuned};
+pub use step_control::StepControl;
 pub use update::{NotFinite, Phase, Schedule, UpdateStats};

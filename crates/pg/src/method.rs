@@ -53,6 +53,16 @@ pub trait MethodSettings: Settings + Schedulable + Debug + Send + Sync {
         Vec::new()
     }
 
+    /// Names of the hyperparameters that decide nothing with these settings.
+    fn idle(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// How far an update should move the policy, in one sentence; `None` where that is not what is set.
+    fn step_sentence(&self) -> Option<String> {
+        None
+    }
+
     /// Passes over the rollout in an update phase.
     fn epochs(&self) -> usize {
         1
@@ -170,6 +180,8 @@ pub enum SavedMethod<'a> {
     Acktr(Cow<'a, Kfac>, Pcg64),
     /// That of a method that this crate does not know: its own bytes.
     Other(Cow<'a, [u8]>),
+    /// That of a method whose steps are controlled, with the rate that was found.
+    Controlled(Box<SavedMethod<'a>>, f64),
 }
 
 impl SavedMethod<'_> {

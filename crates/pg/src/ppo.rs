@@ -7,7 +7,8 @@
 //! 3. one forward pass of both networks over the minibatch, its advantages shifted and scaled to mean 0 and deviation
 //!    1;
 //! 4. loss = clipped surrogate + `vf_coef` * clipped value loss - `ent_coef` * mean(H) ([`losses`]);
-//! 5. one backward pass, the gradient clipped to `max_grad_norm` as a whole, one Adam step.
+//! 5. one backward pass, the gradient clipped to `max_grad_norm` as a whole, one Adam step, whose rate is set, or moved
+//!    towards a divergence from phase to phase ([`StepControl`]).
 //!
 //! So every hyperparameter but the rollout's length and the number of epochs can change from one step to the next,
 //! which is what [`Ppo::step`] is for. Details that matter: the value loss has no factor 1/2 (as in Stable-Baselines3;
@@ -21,13 +22,23 @@ use epgt_envs::Observations;
 use epgt_nn::{Adam, Optimiser, Remote};
 use epgt_rng::Pcg64;
 
-use crate::hyperparameter::{ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, Schedulable, VF_COEF};
+use crate::hyperparameter::{
+    CRITIC_LEARNING_RATE, ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, STEP, Schedulable,
+    VF_COEF,
+};
 use crate::hyperparameter::{Effect, Kind};
+use crate::step_control::{StepController, Steps, validate_target};
 use crate::update::{self, Workspace, finite};
 use crate::{
     ActorCritic, Hyperparameter, Method, MethodSettings, NotFinite, PgError, Phase, Rollout, SavedMethod, Schedule,
-    UpdateStats, losses,
+    StepControl, UpdateStats, losses,
 };
+
+/// The highest rate that step control starts at: a phase makes hundreds of steps before the divergence is known.
+const HIGHEST_START: f64 = 1e-4;
+/// How far step control may let a phase move a weight, where its steps went in random directions: it says what the
+/// highest rate of a phase with so many steps is.
+const FARTHEST: f64 = 0.01;
 
 epgt_settings::settings! {
     /// Settings of PPO, in Stable-Baselines3's words.
@@ -41,11 +52,21 @@ epgt_settings::settings! {
         pub batch_size: usize = 64;
         /// Passes over the rollout in an update phase.
         pub n_epochs: usize = 10;
+        /// What says how long the policy's steps are. With `divergence` the rate is found, and learning_rate is only
+        /// where it starts, or 1e-4 where that is lower.
+        pub step_control: StepControl = StepControl::Rate;
+        /// How far an update phase should move the policy, where `step_control` is not `rate`: the mean KL divergence
+        /// over the rollout's rows.
+        pub target_divergence: f64 = 0.015;
+        /// Multiplier of the step: of the target divergence, or of the learning rate where `step_control` is `rate`.
+        pub step: f64 = 1.0;
         /// Step size of Adam.
         @ "\\alpha"
         pub learning_rate: f64 = 3e-4;
-        /// How the learning rate changes over training.
+        /// How the learning rate changes over training. With `divergence` it is the critic's that changes.
         pub learning_rate_schedule: Schedule = Schedule::Constant;
+        /// Step size of the value network, where `step_control` is `divergence`.
+        pub critic_learning_rate: f64 = 1e-3;
         /// How far the probability of an action may move before its gradient is cut off, as a share.
         @ "\\epsilon"
         pub clip_range: f64 = 0.2;
@@ -82,7 +103,9 @@ epgt_settings::settings! {
 }
 
 crate::schedulable!(PpoSettings {
+    step: STEP,
     learning_rate: LEARNING_RATE,
+    critic_learning_rate: CRITIC_LEARNING_RATE,
     batch_size: Hyperparameter {
         symbol: "b",
         meaning: "Steps in a minibatch.",
@@ -148,6 +171,7 @@ impl MethodSettings for PpoSettings {
 
     fn validate(&self) -> Result<(), PgError> {
         self.validate_hyperparameters()?;
+        validate_target(self.target_divergence)?;
         let positive = [
             ("adam_eps", self.adam_eps, "1e-5"),
             ("target_kl", self.target_kl.unwrap_or(1.0), "0.01"),
@@ -170,9 +194,17 @@ impl MethodSettings for PpoSettings {
     }
 
     fn falling(&self) -> Vec<&'static str> {
-        let mut names = self.learning_rate_schedule.falling(&["learning_rate"]);
+        let mut names = self.learning_rate_schedule.falling(self.step_control.falls());
         names.extend(self.clip_schedule.falling(&["clip_range", "clip_range_vf"]));
         names
+    }
+
+    fn idle(&self) -> &'static [&'static str] {
+        self.step_control.idle()
+    }
+
+    fn step_sentence(&self) -> Option<String> {
+        self.step_control.sentence("An update phase", self.target_divergence)
     }
 
     fn epochs(&self) -> usize {
@@ -199,8 +231,8 @@ impl MethodSettings for PpoSettings {
 
 /// PPO: its current settings, the optimiser's state and where it is in the update phase.
 ///
-/// A checkpoint is made between two phases and keeps `optimiser` and `rng`; the scheduled settings are the
-/// hyper-agent's.
+/// A checkpoint is made between two phases and keeps `optimiser`, `rng` and the rate that step control has found; the
+/// scheduled settings are the hyper-agent's.
 ///
 /// ```
 /// use epgt_envs::{Normalizer, VecEnv};
@@ -236,6 +268,9 @@ pub struct Ppo {
     /// The epoch's order of the rollout's steps.
     order: Vec<u32>,
     minibatch: Minibatch,
+    control: StepController,
+    /// Optimiser steps of the last phase.
+    updates: usize,
     work: Workspace,
     stats: UpdateStats,
 }
@@ -265,6 +300,8 @@ struct Minibatch {
     values: Vec<f32>,
     advantages: Vec<f32>,
     returns: Vec<f32>,
+    /// What the policy that acted put out, where the divergence is wanted.
+    outputs: Vec<f32>,
 }
 
 impl Minibatch {
@@ -302,6 +339,10 @@ impl Ppo {
     /// PPO for one agent. The settings must be valid ([`MethodSettings::validate`]).
     pub fn new(settings: PpoSettings, agent: &ActorCritic, rng: Pcg64) -> Self {
         let (beta1, beta2) = (settings.adam_beta1 as f32, settings.adam_beta2 as f32);
+        let start = match settings.step_control {
+            StepControl::Divergence => settings.learning_rate.min(HIGHEST_START),
+            StepControl::Rate | StepControl::KlAdaptive => settings.learning_rate,
+        };
         Self {
             settings,
             remaining: 1.0,
@@ -310,13 +351,44 @@ impl Ppo {
             phase: None,
             order: Vec::new(),
             minibatch: Minibatch::default(),
+            control: StepController::new(start),
+            updates: 0,
             work: Workspace::default(),
             stats: UpdateStats::default(),
         }
     }
 
+    fn steps(&self) -> Steps {
+        let settings = &self.settings;
+        let share = settings.learning_rate_schedule.share(self.remaining);
+        Steps {
+            control: settings.step_control,
+            rate: settings.learning_rate * settings.step * share,
+            divergence: settings.target_divergence,
+            step: settings.step,
+            critic_rate: settings.critic_learning_rate * share,
+            highest: FARTHEST / (self.updates.max(1) as f64).sqrt(),
+        }
+    }
+
+    /// Measures how far the phase moved the policy, and moves the rate.
+    fn end_phase(&mut self, agent: &mut ActorCritic, rollout: &Rollout, updates: usize) {
+        self.updates = updates;
+        let steps = self.steps();
+        if steps.control == StepControl::Rate {
+            return;
+        }
+        let Some(divergence) = self.control.divergence(agent, rollout) else {
+            return;
+        };
+        self.control.after_phase(&steps, divergence);
+        self.stats.target_divergence = Some(steps.target() as f32);
+        self.stats.divergence = Some(divergence as f32);
+    }
+
     /// One optimiser step on the gathered minibatch; false if the policy has moved too far for it.
-    fn descend(&mut self, agent: &mut ActorCritic, steps_before: usize) -> Result<bool, NotFinite> {
+    fn descend(&mut self, agent: &mut ActorCritic, rollout: &Rollout, steps_before: usize) -> Result<bool, NotFinite> {
+        let steps = self.steps();
         let (settings, batch, work) = (&self.settings, &mut self.minibatch, &mut self.work);
         if settings.normalize_advantage {
             update::normalize(&mut batch.advantages);
@@ -356,13 +428,21 @@ impl Ppo {
         {
             return Ok(false);
         }
+        let divergence = match steps.control {
+            StepControl::KlAdaptive => {
+                let outputs = agent.distribution.outputs();
+                gather_rows(&rollout.outputs, outputs, &batch.rows, &mut batch.outputs);
+                self.control.divergence_of(agent, &batch.outputs, &rollout.log_std)
+            }
+            _ => f64::from(surrogate.approx_kl),
+        };
+        self.control.before_minibatch(&steps, divergence);
         work.backward(agent, &batch.actions)?;
         stats.grad_norm = update::clip(agent, settings.max_grad_norm)?;
 
-        let learning_rate = self.learning_rate() as f32;
         self.optimiser.beta1 = self.settings.adam_beta1 as f32;
         self.optimiser.beta2 = self.settings.adam_beta2 as f32;
-        agent.descend(&mut self.optimiser, learning_rate);
+        agent.descend(&mut self.optimiser, self.control.rates(&steps, agent));
         self.stats.take_in(&stats, steps_before);
         Ok(true)
     }
@@ -385,7 +465,7 @@ impl Method for Ppo {
     }
 
     fn learning_rate(&self) -> f64 {
-        self.settings.learning_rate * self.settings.learning_rate_schedule.share(self.remaining)
+        self.control.policy_rate(&self.steps())
     }
 
     fn set_remaining(&mut self, remaining: f64) {
@@ -420,7 +500,8 @@ impl Method for Ppo {
         self.minibatch.gather(rollout, rows, !agent.is_remote());
         phase.position += rows.len();
 
-        if !self.descend(agent, phase.steps)? {
+        if !self.descend(agent, rollout, phase.steps)? {
+            self.end_phase(agent, rollout, phase.steps);
             return Ok(Phase::Over);
         }
         phase.steps += 1;
@@ -428,6 +509,7 @@ impl Method for Ppo {
             phase.epoch += 1;
             phase.position = 0;
             if phase.epoch == phase.epochs {
+                self.end_phase(agent, rollout, phase.steps);
                 return Ok(Phase::Over);
             }
             self.shuffle(rollout.batch_size());
@@ -446,11 +528,12 @@ impl Method for Ppo {
     }
 
     fn save(&self) -> SavedMethod<'_> {
-        SavedMethod::Ppo(Cow::Borrowed(&self.optimiser), self.rng.clone())
+        let saved = SavedMethod::Ppo(Cow::Borrowed(&self.optimiser), self.rng.clone());
+        self.control.save(self.settings.step_control, saved)
     }
 
     fn restore(&mut self, saved: SavedMethod<'_>) -> Result<(), PgError> {
-        let SavedMethod::Ppo(optimiser, rng) = saved else {
+        let SavedMethod::Ppo(optimiser, rng) = self.control.restore(saved) else {
             return Err(PgError::OtherMethod);
         };
         self.optimiser = optimiser.into_owned();
@@ -459,7 +542,7 @@ impl Method for Ppo {
     }
 
     fn adopt(&mut self, other: SavedMethod<'_>) -> Result<(), PgError> {
-        let SavedMethod::Ppo(optimiser, _) = other else {
+        let SavedMethod::Ppo(optimiser, _) = self.control.restore(other) else {
             return Err(PgError::OtherMethod);
         };
         self.optimiser.clone_from(&optimiser);

@@ -3,7 +3,9 @@
 //! [`ActorCritic::params`] is then a copy that is as old as the last [`ActorCritic::fetch`]. This file alone knows
 //! where the networks are; methods call `forward_cached`, `clip` and `descend`.
 
-use epgt_nn::{Buffer, Kfac, KfacError, KfacStep, Optimiser, Parameters, Remote, RemoteKfac, clip_gradient_norm};
+use epgt_nn::{
+    Buffer, Kfac, KfacError, KfacStep, Optimiser, Parameters, Rates, Remote, RemoteKfac, clip_gradient_norm,
+};
 
 use crate::ActorCritic;
 
@@ -142,16 +144,17 @@ impl ActorCritic {
         }
     }
 
-    /// One step of the optimiser against the gradient.
-    pub fn descend(&mut self, optimiser: &mut impl Optimiser, learning_rate: f32) {
+    /// One step of the optimiser against the gradient, with one learning rate, or with another for some weights.
+    pub fn descend(&mut self, optimiser: &mut impl Optimiser, rates: impl Into<Rates>) {
+        let rates = rates.into();
         match &mut self.place.0 {
             Some(networks) => {
-                optimiser.step_remote(networks.remote.optimiser(), learning_rate);
+                optimiser.step_remote(networks.remote.optimiser(), &rates);
                 self.fetch_log_std();
             }
             None => {
                 let (values, gradients) = self.params.split_mut();
-                optimiser.step(values, gradients, learning_rate);
+                optimiser.step(values, gradients, &rates);
             }
         }
     }

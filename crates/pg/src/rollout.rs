@@ -3,6 +3,8 @@
 //! Allocated once and overwritten by every phase. The environments write straight into it, the policy reads whole rows
 //! from it, and the update sees all steps as one batch of T * N rows without a copy.
 
+use std::ops::Range;
+
 use crate::gae::{Segment, advantage_slopes, advantages_and_returns, discounted_return_mean};
 use epgt_envs::{Episode, Observations, RowShape, Rows};
 
@@ -34,6 +36,11 @@ pub struct Rollout {
     pub values: Vec<f32>,
     /// `[T][N]`, of the policy that acted.
     pub log_probs: Vec<f32>,
+    /// `[T][N][K]`, what the policy that acted put out, and its log standard deviations: an update measures against them
+    /// how far it has moved the policy. Filled by [`collect`](crate::collect).
+    pub outputs: Vec<f32>,
+    /// See `outputs`.
+    pub log_std: Vec<f32>,
     /// `[T][N]`, where the task ended.
     pub terminated: Vec<bool>,
     /// `[T][N]`, where a time limit cut the episode.
@@ -68,6 +75,8 @@ impl Rollout {
             raw_rewards: vec![0.0; len],
             values: vec![0.0; len + n],
             log_probs: vec![0.0; len],
+            outputs: Vec::new(),
+            log_std: Vec::new(),
             terminated: vec![false; len],
             truncated: vec![false; len],
             final_values: vec![0.0; len],
@@ -119,6 +128,12 @@ impl Rollout {
     pub fn batch_observations(&self) -> Rows<'_> {
         self.observations
             .part(0..self.batch_size() * self.final_observation.len())
+    }
+
+    /// Some of the observations that were acted on.
+    pub fn rows(&self, rows: Range<usize>) -> Rows<'_> {
+        let row = self.final_observation.len();
+        self.observations.part(rows.start * row..rows.end * row)
     }
 
     /// The (normalised) observations that the next phase starts from, `[N][O]`: what a checkpoint keeps of a rollout.

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::meta_gradient::MetaState;
 use crate::{
     A2cSettings, Effect, Hoof, HoofSettings, MetaGradient, MetaGradientSettings, MethodSettings, PgError, Schedulable,
+    StepControl,
 };
 
 /// A hyperparameter that a rule may change, and how far.
@@ -59,6 +60,9 @@ impl RuleSettings {
             Self::Hoof(hoof) => hoof.validate(),
             Self::MetaGradient(meta) => meta.validate(),
         }?;
+        if settings.step_control != StepControl::Rate {
+            return Err(PgError::RuleNeedsRate(rule));
+        }
         if tuned.is_empty() {
             return Err(PgError::RuleHasNothing(rule));
         }

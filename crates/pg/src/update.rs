@@ -68,6 +68,10 @@ pub struct UpdateStats {
     pub clip_fraction: Option<f32>,
     /// Share of the natural gradient that the trust region let through; ACKTR only.
     pub trust_scale: Option<f32>,
+    /// How far the phase should move the policy, where that is set: the mean divergence KL(old || new).
+    pub target_divergence: Option<f32>,
+    /// How far the phase moved it, over the rollout's rows; where a step was shortened, before that.
+    pub divergence: Option<f32>,
 }
 
 impl UpdateStats {

@@ -3,7 +3,7 @@
 use epgt_envs::{Normalizer, StepRow, VecEnv};
 use epgt_pg::{
     A2cSettings, AcktrSettings, ActorCritic, Effect, Method, MethodSettings, NotFinite, Phase, PolicySettings,
-    PpoSettings, Rollout, collect,
+    PpoSettings, Rollout, StepControl, collect,
 };
 use epgt_rng::Pcg64;
 
@@ -180,7 +180,8 @@ fn a_time_limit_is_bootstrapped_with_the_value_of_the_cut_observation() {
 }
 
 /// Every method, with rollouts short enough for a test.
-fn methods() -> [Box<dyn MethodSettings>; 3] {
+/// Every method, and those whose steps can be controlled with that as well.
+fn methods() -> Vec<Box<dyn MethodSettings>> {
     let ppo = PpoSettings {
         n_steps: 10,
         batch_size: 7,
@@ -191,7 +192,21 @@ fn methods() -> [Box<dyn MethodSettings>; 3] {
         inverse_interval: 2,
         ..Default::default()
     };
-    [Box::new(A2cSettings::default()), Box::new(ppo), Box::new(acktr)]
+    let step_control = StepControl::Divergence;
+    let (controlled_a2c, controlled_ppo) = (
+        A2cSettings {
+            step_control,
+            ..Default::default()
+        },
+        PpoSettings { step_control, ..ppo },
+    );
+    vec![
+        Box::new(A2cSettings::default()),
+        Box::new(ppo),
+        Box::new(acktr),
+        Box::new(controlled_a2c),
+        Box::new(controlled_ppo),
+    ]
 }
 
 #[test]
@@ -214,7 +229,10 @@ fn training_goes_on_from_a_checkpoint_as_if_nothing_had_happened() {
 
 #[test]
 fn a_checkpoint_of_another_method_is_refused() {
-    let [a2c, mut ppo, mut acktr] = methods().map(|settings| Training::new("CartPole-v1", 1, true, settings));
+    let trained = methods()
+        .into_iter()
+        .map(|settings| Training::new("CartPole-v1", 1, true, settings));
+    let [a2c, mut ppo, mut acktr] = trained.take(3).collect::<Vec<_>>().try_into().ok().unwrap();
     assert!(ppo.method.restore(a2c.method.save()).is_err());
     assert!(acktr.method.restore(ppo.method.save()).is_err());
 }
@@ -295,7 +313,11 @@ fn every_scheduled_hyperparameter_changes_the_next_updates() {
                 "ent_coef" => 1.0,
                 _ => 0.5,
             };
-            if hyperparameter.effect == Effect::Update {
+            if settings.idle().contains(&hyperparameter.name) {
+                assert_eq!(updated(hyperparameter.name, value), usual, "{}", hyperparameter.name);
+            } else if hyperparameter.name == "step" && settings.idle().contains(&"learning_rate") {
+                // A target is what the rate is moved towards afterwards.
+            } else if hyperparameter.effect == Effect::Update {
                 assert_ne!(updated(hyperparameter.name, value), usual, "{}", hyperparameter.name);
             }
         }
@@ -319,8 +341,9 @@ fn epochs_are_those_set_when_the_phase_began_and_rollouts_those_set_before_them(
 
 #[test]
 fn a_linear_schedule_multiplies_what_was_set() {
-    let mut settings = methods();
-    for settings in &mut settings {
+    // Where steps are controlled, the rate is not what is set.
+    let is_set = |settings: &Box<dyn MethodSettings>| !settings.idle().contains(&"learning_rate");
+    for mut settings in methods().into_iter().filter(is_set) {
         settings.assign("learning_rate_schedule", "linear").unwrap();
         let mut training = Training::new("CartPole-v1", 2, true, settings.clone());
         training.set("learning_rate", 0.5);
@@ -367,6 +390,54 @@ fn every_hyperparameter_is_read_back_as_it_was_set() {
             assert_eq!(copy.get(index), 4.0);
             for other in others {
                 assert_eq!(copy.get(other), settings.get(other));
+            }
+        }
+    }
+}
+
+/// The geometric mean of the divergence and the mean rate over the last updates of a training run that starts at a learning rate.
+fn controlled(settings: &dyn MethodSettings, learning_rate: f64, task: &str) -> (f64, f64) {
+    let mut settings = settings.boxed();
+    settings.set(settings.index("learning_rate").unwrap(), learning_rate);
+    let mut training = Training::new(task, 4, true, settings);
+    let (mut divergence, mut rate, count) = (0.0, 0.0, 200);
+    for update in 0..2 * count {
+        training.collect();
+        training.update();
+        if update >= count {
+            let moved = f64::from(training.method.stats().divergence.unwrap());
+            divergence += moved.ln() / f64::from(count);
+            rate += training.method.learning_rate() / f64::from(count);
+        }
+    }
+    (divergence.exp(), rate)
+}
+
+#[test]
+fn wherever_the_learning_rate_starts_the_policy_moves_as_far_as_it_should() {
+    let a2c = A2cSettings {
+        step_control: StepControl::Divergence,
+        ..Default::default()
+    };
+    let ppo = PpoSettings {
+        step_control: StepControl::Divergence,
+        target_divergence: 0.005,
+        n_steps: 32,
+        batch_size: 32,
+        n_epochs: 4,
+        ..Default::default()
+    };
+    for task in ["CartPole-v1", "Pendulum-v1"] {
+        let methods: [(&dyn MethodSettings, f64); 2] = [(&a2c, a2c.target_divergence), (&ppo, ppo.target_divergence)];
+        for (settings, target) in methods {
+            let found: Vec<(f64, f64)> = [1e-6, 1e-3, 1.0]
+                .iter()
+                .map(|&start| controlled(settings, start, task))
+                .collect();
+            for (divergence, rate) in &found {
+                let name = settings.name();
+                assert!((0.5..2.5).contains(&(divergence / target)), "{name} {task}: {found:?}");
+                assert!((0.3..3.0).contains(&(rate / found[1].1)), "{name} {task}: {found:?}");
             }
         }
     }

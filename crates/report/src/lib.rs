@@ -2,7 +2,8 @@
 //!
 //! [`statistics`] condenses the scores of several seeds into the numbers that a claim rests on (the paper's mean,
 //! median and Cohen's d, and beside them the interquartile mean and bootstrap intervals); [`aggregate`] does so over
-//! several tasks; [`curve`] over training. [`text_table`] lays numbers out for a terminal, a spreadsheet or a page,
+//! several tasks; [`curve`] over training. [`signal`] says how much returns tell of the choices before them, by the
+//! [`f_distribution`]. [`text_table`] lays numbers out for a terminal, a spreadsheet or a page,
 //! [`numbers`] writes them as people do, [`text`] escapes words for each of them, [`chart`] draws, [`tsne`] maps what
 //! has too many dimensions to be drawn, and [`page`] puts all of it into one file.
 //!
@@ -23,8 +24,10 @@
 pub mod aggregate;
 pub mod chart;
 pub mod curve;
+pub mod f_distribution;
 pub mod numbers;
 pub mod page;
+pub mod signal;
 pub mod statistics;
 pub mod text;
 pub mod text_table;

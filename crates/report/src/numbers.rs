@@ -37,6 +37,29 @@ pub fn hundredths(x: f64) -> String {
     }
 }
 
+/// A large number to two digits, with its thousands apart; a dash where it is none.
+///
+/// ```
+/// use epgt_report::numbers::rounded;
+/// assert_eq!([rounded(194_700.0), rounded(1.25e6), rounded(f64::NAN)], ["190,000", "1,300,000", "-"]);
+/// ```
+pub fn rounded(x: f64) -> String {
+    if !x.is_finite() {
+        return "-".to_string();
+    }
+    let unit = 10.0_f64.powi((x.abs().max(1.0).log10().floor() as i32 - 1).max(0));
+    let digits = format!("{:.0}", (x / unit).round() * unit);
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        let left = digits.len() - i;
+        if text.ends_with(|c: char| c.is_ascii_digit()) && left.is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// With its sign, for changes.
 pub fn signed(x: f64) -> String {
     match x >= 0.0 {

@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use epgt_hyper::{Epgt, FixedAt, HyperSettings};
-use epgt_pg::{A2cSettings, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings};
+use epgt_hyper::{Axis, Epgt, FixedAt, Grid, HyperSettings, HyperSpace};
+use epgt_pg::{A2cSettings, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings, StepControl};
 use epgt_settings::{Entry, SettingError, Settings, Value};
 
 use crate::defaults;
@@ -101,7 +101,7 @@ impl Config {
             hoof: HoofSettings::default(),
             meta: MetaGradientSettings::default(),
             population: PopulationSettings::default(),
-            tune: vec![("learning_rate".to_string(), "paper:7".to_string())],
+            tune: Vec::new(),
             env: Vec::new(),
         };
         // What is said of these decides the layers below all other assignments.
@@ -135,20 +135,65 @@ impl Config {
             config.reward.outcome = Name::new("discounted");
             config.run.staggered_starts = false;
         }
-        if assignments.iter().any(|assignment| assignment.key.starts_with("tune.")) {
-            config.tune.clear();
-        }
         for assignment in assignments.iter().filter(|said| !DECISIVE.contains(&said.key.as_str())) {
             config.assign(&assignment.key, &assignment.value)?;
         }
         if !config.run.task.is_empty() {
             config.settle_env()?;
         }
+        config.settle_steps(assignments)?;
         // One order, however the user wrote them: it decides what a joint hyper-action's number means.
         config
             .tune
             .sort_by_key(|(name, _)| config.method.index(name).unwrap_or(usize::MAX));
         Ok(config)
+    }
+
+    /// Decides, where it was not said, what says how long steps are and what is scheduled. Steps are measured by how far
+    /// they move the policy, and the multiplier of that is scheduled; but whoever schedules the learning rate works with
+    /// rates, and so do the paper's preset and the schedulers that know nothing else.
+    fn settle_steps(&mut self, assignments: &[Assignment]) -> Result<(), ConfigError> {
+        let is_control = |said: &Assignment| said.key == "step_control" || said.key.ends_with(".step_control");
+        let has_control = self.method.entries().iter().any(|entry| entry.key == "step_control");
+        let said = assignments.iter().any(is_control);
+        let tunes_rate = self.tune.iter().any(|(name, _)| name == "learning_rate");
+        let wants_rate = self.run.preset == Preset::Paper || self.scheduler.is_rule() || !self.may_schedule("step");
+        if has_control && !said && !wants_rate && !tunes_rate {
+            self.method.assign("step_control", StepControl::Divergence.name())?;
+        }
+        if self.tune.is_empty() {
+            let rates = match has_control {
+                true => !self.method.idle().contains(&"learning_rate"),
+                false => wants_rate,
+            };
+            let (name, grid) = match rates {
+                true => ("learning_rate", "paper:7"),
+                false => ("step", epgt_pg::STEP.grid),
+            };
+            self.tune.push((name.to_string(), grid.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Whether the method has this hyperparameter and the scheduler takes it.
+    fn may_schedule(&self, name: &str) -> bool {
+        let axis = Axis::new(name, 1.0, &Grid::List(vec![1.0, 2.0]), true);
+        let space = axis.and_then(|axis| HyperSpace::new(vec![axis], self.hyper.max_actions));
+        self.method.index(name).is_ok() && space.is_ok_and(|space| self.scheduler.of_agent().check(&space).is_ok())
+    }
+
+    /// Reads the assignments of a run's stored configuration. In one from before steps could be measured by divergence
+    /// they are measured by rates.
+    pub fn read_stored(text: &str) -> Result<Vec<Assignment>, ConfigError> {
+        let mut said = Self::read_toml(text)?;
+        for method in ["a2c", "ppo"] {
+            let (section, control) = (format!("{method}."), format!("{method}.step_control"));
+            let is_older = !said.iter().any(|assignment| assignment.key == control);
+            if is_older && said.iter().any(|assignment| assignment.key.starts_with(&section)) {
+                said.push(Assignment::new(control, StepControl::Rate.name()));
+            }
+        }
+        Ok(said)
     }
 
     /// Reads the assignments of a TOML file.
@@ -409,6 +454,13 @@ impl Config {
         policy.map_err(of_section("policy"))?;
         self.method.validate().map_err(of_section(self.method.name()))?;
         self.hyper.validate().map_err(ConfigError::Hyper)?;
+        if let Some((name, _)) = self
+            .tune
+            .iter()
+            .find(|(name, _)| self.method.idle().contains(&&name[..]))
+        {
+            return Err(ConfigError::Idle(name.clone()));
+        }
         if let Some((rule, tuned)) = self.rule()? {
             rule.check(&*self.method, &tuned)?;
         }
@@ -484,6 +536,75 @@ mod tests {
         let config = with(&[("hyper.hold", "7"), ("preset", "paper")]).unwrap();
         assert_eq!(config.hyper.hold, epgt_hyper::Hold::Updates(7));
         assert_eq!(config.hyper.encoder, epgt_hyper::EncoderKind::Vae);
+    }
+
+    /// What says how long steps are, and what is scheduled.
+    fn steps(pairs: &[(&str, &str)]) -> (String, String) {
+        let config = with(pairs).unwrap();
+        let entries = config.method.entries();
+        let control = entries.iter().find(|entry| entry.key == "step_control");
+        let tuned: Vec<&str> = config.tune.iter().map(|(name, _)| name.as_str()).collect();
+        (
+            control.map_or("none".to_string(), |entry| entry.value.replace('"', "")),
+            tuned.join(" "),
+        )
+    }
+
+    #[test]
+    fn steps_are_measured_by_divergence_unless_somebody_works_with_rates() {
+        let (divergence, rate) = ("divergence".to_string(), "rate".to_string());
+        let of = |control: &String, tuned: &str| (control.clone(), tuned.to_string());
+        assert_eq!(steps(&[]), of(&divergence, "step"));
+        assert_eq!(steps(&[("algo", "ppo")]), of(&divergence, "step"));
+        assert_eq!(steps(&[("algo", "acktr")]), ("none".to_string(), "step".to_string()));
+        assert_eq!(steps(&[("a2c.learning_rate", "1e-2")]), of(&divergence, "step"));
+        assert_eq!(steps(&[("tune.gamma", "0.9:0.99")]), of(&divergence, "gamma"));
+        assert_eq!(
+            steps(&[("step_control", "kl-adaptive")]),
+            of(&"kl-adaptive".to_string(), "step")
+        );
+        assert_eq!(steps(&[("step_control", "rate")]), of(&rate, "learning_rate"));
+        assert_eq!(steps(&[("tune.learning_rate", "paper:3")]), of(&rate, "learning_rate"));
+        assert_eq!(steps(&[("preset", "paper")]), of(&rate, "learning_rate"));
+        assert_eq!(
+            steps(&[("preset", "paper"), ("step_control", "divergence")]),
+            of(&divergence, "step")
+        );
+        for scheduler in ["hoof", "meta-gradient", "lrrl"] {
+            assert_eq!(steps(&[("scheduler", scheduler)]), of(&rate, "learning_rate"));
+        }
+    }
+
+    #[test]
+    fn what_decides_nothing_cannot_be_scheduled() {
+        let refused = |pairs: &[(&str, &str)]| with(pairs).unwrap_err().to_string();
+        assert_eq!(
+            refused(&[("step_control", "divergence"), ("tune.learning_rate", "paper:3")]),
+            "learning_rate decides nothing with this step_control; tune step instead, or set step_control=rate"
+        );
+        assert!(
+            refused(&[("step_control", "rate"), ("tune.critic_learning_rate", "paper:3")])
+                .ends_with("or set step_control=divergence")
+        );
+        assert_eq!(
+            refused(&[("step_control", "divergence"), ("scheduler", "hoof")]),
+            "the scheduler hoof works with learning rates: set step_control=rate, or take another scheduler"
+        );
+        assert!(refused(&[("target_divergence", "0")]).starts_with("a2c.target_divergence = 0 cannot be used"));
+    }
+
+    #[test]
+    fn a_configuration_stored_before_steps_could_be_measured_works_with_rates() {
+        let lines = |text: String| -> String {
+            let kept = text.lines().filter(|line| !line.contains("step_control"));
+            kept.map(|line| format!("{line}\n")).collect()
+        };
+        for (tuned, algo) in [("gamma", "a2c"), ("clip_range", "ppo")] {
+            let tune = format!("tune.{tuned}");
+            let older = lines(with(&[("algo", algo), (&tune, "0.5:0.9")]).unwrap().to_toml());
+            let config = Config::build(&Config::read_stored(&older).unwrap()).unwrap();
+            assert!(!config.method.idle().contains(&"learning_rate"), "{algo}");
+        }
     }
 
     #[test]

@@ -372,7 +372,7 @@ pub(crate) fn open(directory: &Path, with: ResumeWith) -> Result<Opened, RunErro
         return Err(DirectoryError::NoMarker(directory.to_path_buf()).into());
     };
     if let Some(steps) = with.steps {
-        let mut said = Config::read_toml(&config_text)?;
+        let mut said = Config::read_stored(&config_text)?;
         said.push(Assignment::new("steps", steps));
         config = Config::build_in(&with.registry, &said)?;
         config_text = config.to_toml();
@@ -489,7 +489,7 @@ fn without_steps(config_text: &str) -> Vec<&str> {
 /// assert_eq!(config_text(&directory).unwrap(), None);
 /// claim(&directory, &config).unwrap();
 /// let text = config_text(&directory).unwrap().unwrap();
-/// assert_eq!(Config::build(&Config::read_toml(&text)?)?, config);
+/// assert_eq!(Config::build(&Config::read_stored(&text)?)?, config);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn config_text(directory: &Path) -> Result<Option<String>, RunError> {

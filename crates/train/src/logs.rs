@@ -250,7 +250,7 @@ fn decision_columns(space: &HyperSpace) -> Vec<String> {
 
 /// The columns of `metrics.csv`.
 pub(crate) fn metric_names(trainer: &Trainer) -> Vec<String> {
-    of_training(trainer).into_iter().map(|(name, _)| name).collect()
+    trainer.metrics().into_iter().map(|(name, _)| name).collect()
 }
 
 /// Metrics by name, in the order of the columns.
@@ -309,6 +309,11 @@ pub(crate) fn of_training(trainer: &Trainer) -> Metrics {
         ("train/approx_kl".to_string(), stats.approx_kl.map(f64::from)),
         ("train/clip_fraction".to_string(), stats.clip_fraction.map(f64::from)),
         ("train/trust_scale".to_string(), stats.trust_scale.map(f64::from)),
+        (
+            "train/target_divergence".to_string(),
+            stats.target_divergence.map(f64::from),
+        ),
+        ("train/divergence".to_string(), stats.divergence.map(f64::from)),
         ("train/std".to_string(), std),
         ("hyper/epsilon".to_string(), float(insight.epsilon)),
         ("hyper/decisions".to_string(), Some(insight.decisions as f64)),

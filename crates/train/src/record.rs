@@ -19,7 +19,7 @@ use crate::run::{CHECKPOINT, CONFIG, RESULT};
 use crate::table::{CsvTable, read_csv};
 use crate::{Assignment, Config, Registry, Scheduler};
 
-pub use decisions::read_decisions;
+pub use decisions::{Tried, read_decisions};
 pub use population::{MemberEvent, read_members};
 
 /// The file in a run's directory that says why it stopped, where an experiment has written it down.
@@ -213,15 +213,34 @@ impl Record {
         self.chosen(name).unwrap_or_default()
     }
 
+    /// Every decision on a hyperparameter with what came of it, from `decisions.csv`, in order; empty where there is
+    /// none.
+    pub fn tried(&self, name: &str) -> Vec<Tried> {
+        let columns = ["update", "choice", name, "outcome", "improvement"];
+        self.decisions(&columns, Tried::read).unwrap_or_default()
+    }
+
     fn chosen(&self, name: &str) -> Option<Vec<(f64, f64)>> {
+        let number = |field: &str| field.parse::<f64>().ok();
+        let choices = self.decisions(&["update", name], |fields| {
+            Some((number(fields[0])?, number(fields[1])?))
+        })?;
+        Some(choices.into_iter().filter(|choice| choice.1.is_finite()).collect())
+    }
+
+    /// What `read` makes of these columns of `decisions.csv`; rows of which it makes nothing are left out.
+    fn decisions<T>(&self, columns: &[&str], read: impl Fn(&[&str]) -> Option<T>) -> Option<Vec<T>> {
         let text = fs::read_to_string(self.directory.join(DECISIONS)).ok()?;
         let mut lines = text.lines();
         let header: Vec<&str> = lines.next()?.split(',').collect();
-        let place = |name: &str| header.iter().position(|column| *column == name);
-        let (update, value) = (place("update")?, place(name)?);
-        let number = |line: &str, column: usize| line.split(',').nth(column)?.parse::<f64>().ok();
-        let choices = lines.filter_map(|line| Some((number(line, update)?, number(line, value)?)));
-        Some(choices.filter(|choice| choice.1.is_finite()).collect())
+        let place = |name: &&str| header.iter().position(|column| column == name);
+        let places: Vec<usize> = columns.iter().map(place).collect::<Option<_>>()?;
+        let of_row = |line: &str| {
+            let fields: Vec<&str> = line.split(',').collect();
+            let wanted: Option<Vec<&str>> = places.iter().map(|&place| fields.get(place).copied()).collect();
+            read(&wanted?)
+        };
+        Some(lines.filter_map(of_row).collect())
     }
 }
 

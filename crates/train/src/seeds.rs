@@ -83,7 +83,7 @@ pub fn seed_runs_in(directory: &Path, registry: &Arc<Registry>) -> Result<Option
         Some(marker) if marker.holds == Holds::Seeds => marker,
         _ => return Ok(None),
     };
-    let config = Config::read_toml(&marker.config).and_then(|said| Config::build_in(registry, &said));
+    let config = Config::read_stored(&marker.config).and_then(|said| Config::build_in(registry, &said));
     let config = config.map_err(|error| RunError::ConfigFile {
         path: directory.to_path_buf(),
         error: Box::new(error),

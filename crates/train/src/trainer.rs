@@ -149,6 +149,8 @@ pub struct Trainer {
     normalizes_rewards: bool,
     /// The metrics at the checkpoint that it was restored from, until it has trained again.
     restored_metrics: Option<Metrics>,
+    /// The columns of the metrics, where they are not all that there are.
+    columns: Option<Vec<String>>,
 }
 
 /// A trainer's part of a checkpoint; it borrows while saving.
@@ -231,6 +233,7 @@ impl Trainer {
             gamma: gamma as f32,
             normalizes_rewards: normalizes.1,
             restored_metrics: None,
+            columns: None,
             policy,
         };
         trainer.apply_hyper_action();
@@ -426,7 +429,13 @@ impl Trainer {
 
     /// What is told of the last phase.
     pub(crate) fn metrics(&self) -> Metrics {
-        self.restored_metrics.clone().unwrap_or_else(|| logs::of_training(self))
+        self.restored_metrics.clone().unwrap_or_else(|| {
+            let mut row = logs::of_training(self);
+            if let Some(columns) = &self.columns {
+                row.retain(|(name, _)| columns.contains(name));
+            }
+            row
+        })
     }
 
     /// Everything that a checkpoint must hold for training to go on as if nothing had happened.
@@ -459,10 +468,14 @@ impl Trainer {
         self.hyper.restore(saved.hyper, reading)?;
         self.envs.restore(&saved.environments)?;
         self.method.restore(saved.method)?;
-        let names = saved.metrics.iter().map(|(name, _)| name);
-        if !names.eq(logs::metric_names(self).iter()) {
+        // A run keeps the columns that it began with: an older program may have had fewer.
+        let known: Vec<String> = logs::of_training(self).into_iter().map(|(name, _)| name).collect();
+        let columns: Vec<String> = saved.metrics.iter().map(|(name, _)| name.clone()).collect();
+        let mut rest = known.iter();
+        if !columns.iter().all(|name| rest.any(|known| known == name)) {
             return Err(SetupError::OtherMetrics);
         }
+        self.columns = (columns.len() < known.len()).then_some(columns);
         self.apply_hyper_action();
         self.normalizer = saved.normalizer.into_owned();
         if !self.envs.begins_anew() {

@@ -4,6 +4,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use epgt_nn::{
     AdamStep, Buffer, Projections, Remote, RemoteOptimiser, RemoteState, RmsPropStep, TanhLayer, clip_gradient_norm,
@@ -128,20 +129,22 @@ impl Remote for Mirror {
 }
 
 impl RemoteOptimiser for Mirror {
-    fn adam(&mut self, step: AdamStep) {
+    fn adam(&mut self, step: AdamStep, part: Range<usize>) {
         let [mean, square] = &mut self.moments;
         let (values, gradients) = self.agent.as_mut().unwrap().params.split_mut();
-        for (i, (w, g)) in values.iter_mut().zip(gradients).enumerate() {
+        for i in part {
+            let (w, g) = (&mut values[i], gradients[i]);
             mean[i] = step.beta1 * mean[i] + (1.0 - step.beta1) * g;
             square[i] = step.beta2 * square[i] + (1.0 - step.beta2) * g * g;
             *w -= step.step_size * mean[i] / (square[i].sqrt() * step.root_scale + step.epsilon);
         }
     }
 
-    fn rms_prop(&mut self, step: RmsPropStep) {
+    fn rms_prop(&mut self, step: RmsPropStep, part: Range<usize>) {
         let square = &mut self.moments[0];
         let (values, gradients) = self.agent.as_mut().unwrap().params.split_mut();
-        for (i, (w, g)) in values.iter_mut().zip(gradients).enumerate() {
+        for i in part {
+            let (w, g) = (&mut values[i], gradients[i]);
             square[i] = step.decay * square[i] + (1.0 - step.decay) * g * g;
             *w -= step.learning_rate * g / (square[i].sqrt() + step.epsilon);
         }

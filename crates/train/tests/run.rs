@@ -411,6 +411,7 @@ fn a_run_that_diverges_says_after_how_many_steps_and_why_by_its_type() {
     let settings = [
         ("task", "CartPole-v1"),
         ("steps", "20000"),
+        ("a2c.step_control", "rate"),
         ("a2c.learning_rate", "1e30"),
     ];
     let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value))).unwrap();

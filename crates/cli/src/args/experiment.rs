@@ -27,6 +27,8 @@ pub enum ExperimentCommand {
     Status(PlaceArgs),
     /// Compare the runs that are there, and write results.md and results.csv
     Report(ReportArgs),
+    /// Measure how much the returns of one run say of what was drawn at random (scheduler random), across seeds
+    Signal(ReportArgs),
     /// Print one shell command per run, for a cluster's scheduler
     Cells(PlaceArgs),
 }
@@ -60,7 +62,7 @@ pub struct RunArgs {
     pub quiet: bool,
 }
 
-/// Compare the runs that are there.
+/// An experiment's runs that are there.
 #[derive(Args)]
 pub struct ReportArgs {
     #[command(flatten)]

@@ -158,6 +158,9 @@ impl Report {
             ),
             "Training: CPU time (user and system) of the whole process, with start-up and the checkpoint at the end.".to_string(),
             "simulator: random actions drawn beforehand; stepping alone, without start-up.".to_string(),
+            "fixed by rate: with constant learning rates; what it makes more than 'fixed' is the cost of measuring steps by \
+             divergence."
+                .to_string(),
             "Hyper-agent: its share of the training loop by the wall clock, as CPU time per policy update; schedulers without a \
              context are not timed."
                 .to_string(),

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use epgt_hyper::{Decision, Hold, HyperSpace};
-use epgt_train::record::{natural, read_decisions, read_metrics};
+use epgt_train::record::{STEPS, natural, read_decisions, read_metrics};
+use epgt_train::table::CsvTable;
 use epgt_train::{CONFIG, Config};
 
 use crate::output;
@@ -16,12 +17,28 @@ pub struct RunLog {
     pub decisions: Vec<Decision>,
     /// Policy updates made.
     pub updates: u64,
+    /// Environment steps made.
+    pub steps: f64,
+    /// How far updates moved the policy, row by row of the metrics, where that was measured.
+    pub moves: Vec<Move>,
     /// The scheduled values when the metrics were last written.
     pub last_values: Vec<f64>,
     /// Whether the choice shows in the improvement, as the agent last told it.
     pub f_statistic: Option<f64>,
     /// Correlation of value and improvement, by hyperparameter.
     pub correlations: Vec<Option<f64>>,
+}
+
+/// How far one update phase moved the policy.
+pub struct Move {
+    /// Updates made by then.
+    pub update: u64,
+    /// How far it should.
+    pub target: f64,
+    /// How far it did.
+    pub divergence: f64,
+    /// The learning rate in force.
+    pub rate: f64,
 }
 
 impl RunLog {
@@ -38,7 +55,7 @@ impl RunLog {
             };
             format!("{} is not a run directory: {reason}", directory.display())
         })?;
-        let mut config = Config::read_toml(&text)
+        let mut config = Config::read_stored(&text)
             .and_then(|assignments| Config::build(&assignments))
             .map_err(|error| format!("{}: {error}", path.display()))?;
         let (space, _) = config.hyper_space().map_err(output::told)?;
@@ -53,10 +70,12 @@ impl RunLog {
         let names = || space.axes().iter().map(|axis| &axis.name);
         let mut log = Self {
             updates: last("train/n_updates")?.unwrap_or(0.0) as u64,
+            steps: last(STEPS)?.unwrap_or(0.0),
             f_statistic: last("hyper/f_statistic")?,
             correlations: names()
                 .map(|name| last(&format!("hyper/correlation_{name}")))
                 .collect::<Result<_, _>>()?,
+            moves: moves(&metrics)?,
             last_values: names()
                 .map(|name| Ok(last(&format!("hyper/{name}"))?.unwrap_or(f64::NAN)))
                 .collect::<Result<_, String>>()?,
@@ -105,6 +124,36 @@ impl RunLog {
         let position = self.decisions.binary_search_by_key(&update, |decision| decision.update);
         position.ok().map(|position| &self.decisions[position])
     }
+}
+
+/// The rows of metrics that say how far an update phase moved the policy; older runs have no such columns.
+fn moves(metrics: &CsvTable) -> Result<Vec<Move>, String> {
+    let columns = [
+        "train/n_updates",
+        "train/target_divergence",
+        "train/divergence",
+        "train/learning_rate",
+    ];
+    if columns
+        .iter()
+        .any(|column| !metrics.header.iter().any(|name| name == column))
+    {
+        return Ok(Vec::new());
+    }
+    let numbers = |column: &str| metrics.numbers(column).map_err(|error| error.to_string());
+    let [updates, targets, divergences, rates] = [
+        numbers(columns[0])?,
+        numbers(columns[1])?,
+        numbers(columns[2])?,
+        numbers(columns[3])?,
+    ];
+    let rows = (0..updates.len()).map(|row| Move {
+        update: updates[row] as u64,
+        target: targets[row],
+        divergence: divergences[row],
+        rate: rates[row],
+    });
+    Ok(rows.filter(|row| row.divergence.is_finite()).collect())
 }
 
 /// The first run in a directory of runs.

@@ -4,15 +4,52 @@ use std::fmt::Write;
 
 use epgt_hyper::{ActionValues, Choice, Decision, Hold, Transform, Window};
 use epgt_pg::HyperReward;
+use epgt_report::f_distribution::quantile;
+use epgt_report::signal::Evidence;
 use epgt_report::text_table::TextTable;
 
-use super::log::RunLog;
+use super::log::{Move, RunLog};
 use super::numbers::{column, counted, short};
 use super::{course, moment, schedule};
 use crate::output;
 
+/// Rows of the table of steps.
+const PARTS: usize = 10;
+
 /// The overview, in words and small tables.
 pub fn text(log: &RunLog) -> String {
+    scheduled(log) + &steps(log)
+}
+
+/// How far the policy was moved in each tenth of training, and by which rate; nothing where that was not measured.
+fn steps(log: &RunLog) -> String {
+    let moves = &log.moves;
+    if moves.is_empty() {
+        return String::new();
+    }
+    let median = |mut numbers: Vec<f64>| {
+        numbers.sort_by(f64::total_cmp);
+        numbers[numbers.len() / 2]
+    };
+    let parts = PARTS.min(moves.len());
+    let mut table = TextTable::new(&["up to update", "target", "divergence", "learning rate"]);
+    for part in 0..parts {
+        let of = &moves[part * moves.len() / parts..(part + 1) * moves.len() / parts];
+        let column = |number: fn(&Move) -> f64| short(median(of.iter().map(number).collect()));
+        table.row(&[
+            &of[of.len() - 1].update.to_string(),
+            &column(|row| row.target),
+            &column(|row| row.divergence),
+            &column(|row| row.rate),
+        ]);
+    }
+    format!(
+        "\nHow far an update moved the policy, and by which rate (medians over the rows of metrics)\n\n{}",
+        output::table(&table)
+    )
+}
+
+fn scheduled(log: &RunLog) -> String {
     let run = &log.config.run;
     let mut text = format!(
         "{} with {}, seed {}: {} policy updates of {}.\nScheduler {}: {}.\n",
@@ -179,7 +216,11 @@ fn whether_it_matters(log: &RunLog) -> String {
         return text;
     }
     let _ = writeln!(text, "  {}", f_sentence(log.f_statistic, tried.len(), decisions));
-    for (axis, correlation) in log.space.axes().iter().zip(&log.correlations) {
+    let axes = log.space.axes();
+    for (i, (axis, correlation)) in axes.iter().zip(&log.correlations).enumerate() {
+        if let Some(sentence) = knowledge(log, i) {
+            let _ = writeln!(text, "  {sentence}");
+        }
         let _ = writeln!(
             text,
             "  {}: {}",
@@ -187,22 +228,31 @@ fn whether_it_matters(log: &RunLog) -> String {
             correlation_sentence(*correlation, decisions)
         );
     }
-    if log.config.hyper.action_values == ActionValues::Joint && log.space.axes().len() > 1 {
+    if log.decisions.iter().any(|decision| decision.choice != Choice::Random) {
+        text += "  Choices were not drawn at random: this is what was seen, not what was caused.\n";
+    }
+    if log.config.hyper.action_values == ActionValues::Joint && axes.len() > 1 {
         let _ = writeln!(text, "  (F is over the {} joint choices that were tried.)", tried.len());
     }
     text
 }
 
-/// What an F statistic over so many groups and decisions says. Where the choice does not matter, F lies within two
-/// deviations of its mean 19 times out of 20 (moments of the F distribution).
+/// How much of a hyperparameter's choice shows in the improvement that followed, and how many steps would be needed to
+/// tell its best value; nothing where too few decisions were made.
+fn knowledge(log: &RunLog, axis: usize) -> Option<String> {
+    let decisions = log.decisions.iter();
+    let evidence = Evidence::of(decisions.map(|decision| (decision.values[axis], f64::from(decision.improvement))))?;
+    (log.steps > 0.0).then(|| evidence.sentence(&log.space.axes()[axis].name, log.steps))
+}
+
+/// What an F statistic over so many groups and decisions says.
 fn f_sentence(f: Option<f64>, groups: usize, decisions: usize) -> String {
     let (between, within) = (groups as f64 - 1.0, decisions as f64 - groups as f64);
     let Some(f) = f.filter(|_| between >= 1.0 && within > 4.0) else {
         return "F cannot be told yet: too few decisions.".to_string();
     };
-    let mean = within / (within - 2.0);
-    let variance = 2.0 * mean * mean * (between + within - 2.0) / (between * (within - 4.0));
-    let chance = mean + 2.0 * variance.sqrt();
+    // Where the choice does not matter, F stays below it 19 times out of 20.
+    let chance = quantile(0.95, between, within);
     match f > chance {
         true => {
             format!("F = {f:.2}: the choice shows in the improvement that followed (chance alone reaches {chance:.1}).")

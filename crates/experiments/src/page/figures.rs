@@ -167,6 +167,34 @@ fn wants_log(name: &str, curves: &[Curve]) -> bool {
     low > 0.0 && (name.contains("rate") || high / low > 10.0)
 }
 
+/// How far updates moved the policy, with what they should as a thin line, and the rate for that; nothing where no run
+/// has measured it.
+pub fn steps(task: &Task) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (column, target, title, slug) in [
+        (
+            "train/divergence",
+            Some("train/target_divergence"),
+            "divergence of an update (thin: its target)",
+            "divergence",
+        ),
+        ("train/learning_rate", None, "learning rate in force", "rate"),
+    ] {
+        let mut plot = Plot::new(title, "environment steps", "");
+        (plot.log, plot.width, plot.height) = (true, 420.0, 250.0);
+        let is_measured = |group: &&Group| banded(group, "train/divergence").is_some();
+        for group in task.groups.iter().filter(is_measured) {
+            let targets = target.and_then(|target| group.runs.first().map(|run| run.curve(target)));
+            plot.series.extend(targets.map(|curve| thread(group.index, &curve)));
+            plot.series.extend(banded(group, column));
+        }
+        if !plot.series.is_empty() {
+            figures.push(Figure::new(format!("{slug}-{}", task.name), plot.draw()));
+        }
+    }
+    figures
+}
+
 /// Epsilon, the size of the memory, and the encoder's reconstruction loss.
 pub fn hyper_agent(task: &Task) -> Vec<Figure> {
     let mut figures = Vec::new();

@@ -91,6 +91,8 @@ pub enum ConfigError {
     Hyper(HyperError),
     /// What is tuned is no hyper-space, or not one for this scheduler.
     HyperSpace(HyperError),
+    /// A hyperparameter would be tuned that decides nothing, because of what says how long steps are.
+    Idle(String),
     /// A hyperparameter cannot be tuned, or not by this scheduler.
     Tuned(PgError),
     /// A grid has a value that its hyperparameter cannot have.
@@ -186,6 +188,13 @@ impl fmt::Display for ConfigError {
             Self::Method { section, error } => write!(f, "{section}.{error}"),
             Self::Hyper(error) => write!(f, "hyper.{error}"),
             Self::HyperSpace(error) => write!(f, "{error}"),
+            Self::Idle(name) => {
+                let other = if name == "learning_rate" { "rate" } else { "divergence" };
+                write!(
+                    f,
+                    "{name} decides nothing with this step_control; tune step instead, or set step_control={other}"
+                )
+            }
             Self::Tuned(error) => write!(f, "{error}"),
             Self::Grid { name, grid, error } => write!(f, "cannot schedule {name} by {}: {error}", quoted(grid)),
             Self::Scheduled { values, error } => {

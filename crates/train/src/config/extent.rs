@@ -99,24 +99,27 @@ impl Config {
             .saturating_mul(self.method.updates_per_rollout(self.run.n_envs))
     }
 
-    /// One sentence on the schedules of the method; empty where it has none.
+    /// What says how long steps are, and what falls over training, as sentences of a line each; empty where there is
+    /// nothing to say.
     ///
     /// ```
     /// use epgt_train::{Assignment, Config};
-    /// let falling = [("task", "CartPole-v1"), ("learning_rate_schedule", "linear")];
+    /// let falling = [("task", "CartPole-v1"), ("step_control", "rate"), ("learning_rate_schedule", "linear")];
     /// let config = Config::build(&falling.map(|(key, value)| Assignment::new(key, value)))?;
     /// assert!(config.schedule_sentence().starts_with("In force is learning_rate times the share of training that is left"));
     /// # Ok::<(), epgt_train::ConfigError>(())
     /// ```
     pub fn schedule_sentence(&self) -> String {
-        match self.method.falling().as_slice() {
-            [] => String::new(),
-            names => format!(
+        let falling = match self.method.falling().as_slice() {
+            [] => None,
+            names => Some(format!(
                 "In force is {} times the share of training that is left, which falls from 1 to 0; what is scheduled is \
                  multiplied alike.",
                 names.join(", ")
-            ),
-        }
+            )),
+        };
+        let sentences: Vec<String> = self.method.step_sentence().into_iter().chain(falling).collect();
+        sentences.join("\n")
     }
 
     /// Environment steps at which the last update phase begins, at the earliest, and the most rows that one of its

@@ -18,6 +18,41 @@ pub fn read_decisions(directory: &Path, space: &HyperSpace, options: usize) -> R
     decisions(&table, space, options).map_err(|problem| RecordError::Unreadable { path, problem })
 }
 
+/// A decision on one hyperparameter, and what came of it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tried {
+    /// The policy update that it was made for.
+    pub update: u64,
+    /// How it came about.
+    pub choice: Choice,
+    /// The value that was in force from then on.
+    pub value: f64,
+    /// The outcome that scored it.
+    pub outcome: f64,
+    /// The change of the outcome since the update phase before.
+    pub improvement: f64,
+}
+
+impl Tried {
+    /// From the fields `update`, `choice`, the value, `outcome` and `improvement` of a row; `None` where one of them is
+    /// none.
+    pub(super) fn read(fields: &[&str]) -> Option<Self> {
+        let number = |field: &str| field.parse::<f64>().ok().filter(|x| x.is_finite());
+        Some(Self {
+            update: fields[0].parse().ok()?,
+            choice: choice(fields[1]).ok()?,
+            value: number(fields[2])?,
+            outcome: number(fields[3])?,
+            improvement: number(fields[4])?,
+        })
+    }
+
+    /// Whether somebody chose: values that were kept or that a rule left tell nothing of a choice.
+    pub fn is_choice(&self) -> bool {
+        !matches!(self.choice, Choice::Fixed | Choice::Rule)
+    }
+}
+
 /// The rows of the table; the error says what is wrong and where.
 fn decisions(table: &CsvTable, space: &HyperSpace, options: usize) -> Result<Vec<Decision>, String> {
     let column = |name: &str| table.header.iter().position(|known| known == name);
@@ -147,6 +182,24 @@ fn neighbour(text: &str) -> Option<Neighbour> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_decision_on_a_value_is_read_where_its_outcome_is_known() {
+        let tried = Tried::read(&["25", "random", "0.5", "-3", "0.25"]).unwrap();
+        assert_eq!((tried.update, tried.choice, tried.value), (25, Choice::Random, 0.5));
+        assert_eq!(
+            (tried.outcome, tried.improvement, tried.is_choice()),
+            (-3.0, 0.25, true)
+        );
+        assert!(!Tried::read(&["25", "fixed", "0.5", "-3", "0.25"]).unwrap().is_choice());
+        for broken in [
+            ["25", "random", "0.5", "", ""],
+            ["25", "none", "0.5", "1", "0"],
+            ["x", "own", "0.5", "1", "0"],
+        ] {
+            assert_eq!(Tried::read(&broken), None, "{broken:?}");
+        }
+    }
 
     #[test]
     fn a_neighbour_reads_back_and_anything_else_does_not() {
