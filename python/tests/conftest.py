@@ -29,7 +29,9 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(scope="session")
 def cart(tmp_path_factory: pytest.TempPathFactory) -> epgt.Run:
     """A short finished run of PPO."""
-    return epgt.train("CartPole-v1", algo="ppo", steps=8192, directory=tmp_path_factory.mktemp("runs") / "cart")
+    tune = {"learning_rate": [1e-4, 1e-3]}
+    directory = tmp_path_factory.mktemp("runs") / "cart"
+    return epgt.train("CartPole-v1", algo="ppo", scheduler="epgt", steps=8192, tune=tune, directory=directory)
 
 
 @pytest.fixture(scope="session")
