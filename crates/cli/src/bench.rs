@@ -97,8 +97,8 @@ struct Cost {
     split: Option<Split>,
 }
 
-/// Measures and prints.
-pub fn run(args: &BenchArgs) -> Result<Done, String> {
+/// Measures and prints; `executable` is this program.
+pub fn run(args: &BenchArgs, executable: PathBuf) -> Result<Done, String> {
     if args.repeat == 0 {
         return Err("--repeat 0 leaves nothing to measure; use 1 or more".to_string());
     }
@@ -117,7 +117,7 @@ pub fn run(args: &BenchArgs) -> Result<Done, String> {
         None => None,
     };
     let bench = Bench {
-        executable: std::env::current_exe().map_err(|error| format!("cannot find this program's file: {error}"))?,
+        executable,
         scratch: Scratch(std::env::temp_dir().join(format!("epgt-bench-{}", std::process::id()))),
         peer,
     };

@@ -1,72 +1,10 @@
 //! `epgt`: trains a policy-gradient agent and schedules its hyperparameters while it trains.
 
-mod args;
-mod bench;
-mod compare;
-mod completions;
-mod display;
-mod eval;
-mod experiment;
-mod explain;
-mod hyperparameters;
-mod output;
-mod parallel;
-mod report;
-mod setup;
-mod tasks;
-mod train;
-mod venv;
-mod video;
-
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use args::{Command, Program};
-use clap::Parser;
-
-/// Exit status of a run that was asked to stop, as shells give it after Ctrl-C.
-const INTERRUPTED: u8 = 130;
-
-/// How a command ended when nothing went wrong.
-pub enum Done {
-    /// All of it.
-    Completely,
-    /// It was stopped and can be resumed.
-    Interrupted,
-}
-
-/// Ends the program with what is wrong with its command line; an argument that is quoted does nothing to the terminal.
-fn refuse(error: &clap::Error) -> ! {
-    let text = error.to_string();
-    let cleaned = epgt_settings::clean(&text, usize::MAX);
-    if cleaned == text {
-        error.exit();
-    }
-    output::note(cleaned.trim_end());
-    std::process::exit(error.exit_code());
-}
-
 fn main() -> ExitCode {
-    epgt_train::usage::give_memory_back();
-    let program = Program::try_parse().unwrap_or_else(|error| refuse(&error));
-    let done = match &program.command {
-        Command::Train(args) => train::run(args),
-        Command::Eval(args) => eval::run(args),
-        Command::Tasks(args) => tasks::run(args),
-        Command::Hyperparameters(args) => hyperparameters::run(args),
-        Command::Explain(args) => explain::run(args),
-        Command::Bench(args) => bench::run(args),
-        Command::Experiment(args) => experiment::run(args),
-        Command::Report(args) => report::run(args),
-        Command::Compare(args) => compare::run(args),
-        Command::Setup(args) => setup::run(args),
-        Command::Completions(args) => completions::run(args),
-    };
-    match done {
-        Ok(Done::Completely) => ExitCode::SUCCESS,
-        Ok(Done::Interrupted) => ExitCode::from(INTERRUPTED),
-        Err(sentence) => {
-            output::note(&output::fit(&format!("epgt: {sentence}")));
-            ExitCode::FAILURE
-        }
-    }
+    // What a shell says of the program's file may be a name or a link.
+    let file = std::env::current_exe().map_or_else(|_| "epgt".into(), OsString::from);
+    ExitCode::from(epgt_cli::main([file].into_iter().chain(std::env::args_os().skip(1))))
 }

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use epgt_report::statistics;
-use epgt_settings::{Settings, Value, quoted};
+use epgt_settings::{Value, quoted};
 use epgt_train::{
-    Assignment, Config, Device, Progress, ResumeWith, RunEnd, RunError, RunResult, SeedRun, Training, begin_seeds,
-    best_policy, policy_file, refuse_taken, seed_runs,
+    Assignment, Config, Device, Progress, Registry, ResumeWith, RunEnd, RunError, RunResult, SeedRun, Training,
+    begin_seeds, networks_of, refuse_taken, seed_runs,
 };
 
 use crate::Done;
@@ -71,7 +71,10 @@ enum Start {
 
 /// The runs of a new command.
 fn begun(args: &TrainArgs, config: Config) -> Result<Batch, String> {
-    let directory = args.out.clone().unwrap_or_else(|| fresh_directory(&config, args.seeds));
+    let directory = args
+        .out
+        .clone()
+        .unwrap_or_else(|| epgt_experiments::fresh_directory(&config, args.seeds));
     let new = |directory, config| Job {
         directory,
         start: Start::New(Box::new(config)),
@@ -119,31 +122,6 @@ fn resumed(args: &TrainArgs, directory: &Path) -> Result<Batch, String> {
     })
 }
 
-/// `runs/TASK-ALGO-SCHEDULER-sSEED`, or for several seeds `runs/TASK-ALGO-SCHEDULER-N-seeds`, with a number behind it
-/// where that is taken.
-fn fresh_directory(config: &Config, seeds: u64) -> PathBuf {
-    let run = &config.run;
-    let seeds = match (seeds, run.seed) {
-        (1, seed) => format!("s{seed}"),
-        (count, 0) => format!("{count}-seeds"),
-        (count, seed) => format!("{count}-seeds-from-{seed}"),
-    };
-    let name = format!(
-        "{}-{}-{}-{seeds}",
-        epgt_experiments::file_name(&run.task),
-        run.algo.name(),
-        run.scheduler.name(),
-    );
-    let numbered = |number: u32| match number {
-        1 => Path::new("runs").join(&name),
-        _ => Path::new("runs").join(format!("{name}-{number}")),
-    };
-    (1..)
-        .map(numbered)
-        .find(|path| !path.exists())
-        .unwrap_or_else(|| Path::new("runs").join(&name))
-}
-
 /// The user's assignments, the file's and then the command line's, laid upon the defaults but not yet checked. Either
 /// may say a setting once only; the command line overrides the file.
 fn lay(args: &TrainArgs) -> Result<Config, String> {
@@ -156,7 +134,7 @@ fn lay(args: &TrainArgs) -> Result<Config, String> {
     }
     if let Some(path) = &args.init {
         // The networks are the policy's, unless the user says more.
-        list.splice(0..0, networks_of(path)?);
+        list.splice(0..0, networks_of(path, &Registry::builtin()).map_err(output::told)?);
     }
     let said = on_command_line(args)?;
     if said.iter().any(|(_, assignment)| assignment.key.starts_with("tune.")) {
@@ -244,19 +222,6 @@ fn on_command_line(args: &TrainArgs) -> Result<Vec<(String, Assignment)>, String
 fn absolute(path: &Path) -> String {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
     whole.display().to_string()
-}
-
-/// The settings of the networks of a policy, a file's or a run's best.
-fn networks_of(path: &Path) -> Result<Vec<Assignment>, String> {
-    let file = match path.is_dir() {
-        false => path.to_path_buf(),
-        true => best_policy(path)
-            .map_err(|error| error.to_string())?
-            .ok_or_else(|| format!("--init {}: the run there has kept no policy yet", path.display()))?,
-    };
-    let entries = policy_file::read(&file).map_err(output::told)?.settings.entries();
-    let setting = |entry: epgt_settings::Entry| Assignment::new(format!("policy.{}", entry.key), entry.value);
-    Ok(entries.into_iter().map(setting).collect())
 }
 
 /// The options of a task as `--env-arg` and `--import` say them.

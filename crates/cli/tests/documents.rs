@@ -29,8 +29,13 @@ use page::{Page, documents, root};
 const RUN: [&str; 2] = ["epgt", "tensorboard"];
 
 /// Commands of blocks that are not run, and why.
-const NOT_RUN: [(&str, &str); 4] = [
+const NOT_RUN: [(&str, &str); 6] = [
     ("tools/test", "it runs this test"),
+    ("tools/wheel", "tools/test-wheel runs it"),
+    (
+        "pip",
+        "tools/test-wheel installs what docs/python.md has the reader install",
+    ),
     (
         "tools/release",
         "it builds for minutes, and tries out itself what it has built",
@@ -354,7 +359,7 @@ fn nothing_is_installed_for_the_whole_machine_unasked() {
             .find(|path| path.is_file());
         symlink(found.expect(name), place.path("bin").join(name)).expect("a link");
     }
-    for name in ["bin/cargo", "bin/apt-get"] {
+    for name in ["bin/cargo", "bin/apt-get", "tools/test-wheel"] {
         executable(
             &place,
             name,

@@ -1,7 +1,8 @@
 //! The environments that one thread steps: the inner loop of the environment phase.
 //!
 //! A group owns its environments and the accounts of their running episodes. It allocates nothing while stepping and
-//! makes one virtual call per environment. Episodes that end begin anew in the same step.
+//! makes one virtual call per environment. Episodes that end begin anew in the same step, or where that is asked for in
+//! the next.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,9 @@ pub(crate) struct Group {
     pub finished: Vec<Episode>,
     /// How often it was stepped.
     pub steps: u64,
+    /// Where an episode that has ended begins anew with the next step instead of the same: whether it has, for each
+    /// environment.
+    pub over: Option<Vec<bool>>,
     action_space: Space,
     limit: u32,
     /// Numbers or bytes of one observation.
@@ -54,6 +58,7 @@ impl Group {
             final_observations: Observations::new(shape, envs.len()),
             finished: Vec::with_capacity(envs.len()),
             steps: 0,
+            over: None,
             clipped: vec![0.0; action_space.size()],
             action_space,
             limit,
@@ -63,15 +68,28 @@ impl Group {
     }
 
     /// Begins an episode in every environment. A first one is seeded, and keeps the limit it was given.
-    pub fn reset(&mut self, seed: Option<u64>, mut observations: RowsMut<'_>) -> Result<(), EnvError> {
+    pub fn reset(&mut self, seed: Option<u64>, observations: RowsMut<'_>) -> Result<(), EnvError> {
+        let accounts = self.accounts.clone();
+        self.reset_with(|i| seed.map(|seed| seed.wrapping_add(i as u64)), observations)?;
+        if seed.is_some() {
+            self.accounts = accounts;
+        }
+        Ok(())
+    }
+
+    /// Begins an episode in every environment; number i is given the seed `seed(i)`, or goes on with its generator.
+    pub fn reset_with(
+        &mut self,
+        seed: impl Fn(usize) -> Option<u64>,
+        mut observations: RowsMut<'_>,
+    ) -> Result<(), EnvError> {
         let width = self.width;
         for (i, env) in self.envs.iter_mut().enumerate() {
-            if seed.is_none() {
-                self.accounts[i] = Account::new(self.limit);
-            }
-            let seed = seed.map(|seed| seed.wrapping_add((self.first + i) as u64));
+            self.accounts[i] = Account::new(self.limit);
+            self.over.iter_mut().for_each(|over| over[i] = false);
             let mut row = observations.part(i * width..(i + 1) * width);
-            begin(&mut **env, seed, &mut row).map_err(|error| error.at(self.first + i, self.steps))?;
+            let number = self.first + i;
+            begin(&mut **env, seed(number), &mut row).map_err(|error| error.at(number, self.steps))?;
         }
         self.finished.clear();
         Ok(())
@@ -103,6 +121,7 @@ impl Group {
             let start = n * part / parts;
             let mut group = Group::new(self.first + start, self.envs.split_off(start), self.limit);
             group.accounts = self.accounts.split_off(start);
+            group.over = self.over.as_mut().map(|over| over.split_off(start));
             group.final_observations = self.final_observations.split_off(start * size);
             group.steps = self.steps;
             groups.insert(0, group);
@@ -112,6 +131,15 @@ impl Group {
 
     #[inline]
     fn step_one(&mut self, i: usize, action: &[f32], mut row: RowsMut<'_>) -> Result<Step, EnvError> {
+        if let Some(over) = self.over.as_mut().filter(|over| over[i]) {
+            over[i] = false;
+            begin(&mut *self.envs[i], None, &mut row)?;
+            return Ok(Step {
+                reward: 0.0,
+                terminated: false,
+                truncated: false,
+            });
+        }
         let action = match &self.action_space {
             Space::Box { low, high } => {
                 for (k, clipped) in self.clipped.iter_mut().enumerate() {
@@ -150,7 +178,13 @@ impl Group {
         let width = self.width;
         let mut last = self.final_observations.part_mut(i * width..(i + 1) * width);
         last.copy_from(row.view());
-        begin(&mut *self.envs[i], None, row)
+        match &mut self.over {
+            Some(over) => {
+                over[i] = true;
+                Ok(())
+            }
+            None => begin(&mut *self.envs[i], None, row),
+        }
     }
 }
 

@@ -114,6 +114,8 @@ pub struct TaskSpec {
     pub(crate) describe: Option<Describe>,
     /// Starts N copies together, where another process steps them.
     pub(crate) foreign: Option<StartForeign>,
+    /// Set where the state of a copy cannot be saved.
+    pub(crate) unsaved: bool,
     pub(crate) is_atari: bool,
     /// What random play and a human reach on average.
     pub(crate) human_scores: Option<(f64, f64)>,
@@ -200,6 +202,7 @@ impl TaskSpec {
             build: Arc::new(build),
             describe: None,
             foreign: None,
+            unsaved: false,
             is_atari: false,
             human_scores: None,
         }
@@ -255,6 +258,19 @@ impl TaskSpec {
     /// The same task that counts as solved from this mean episode return on.
     pub fn with_reward_threshold(mut self, threshold: f64) -> Self {
         self.reward_threshold = Some(threshold);
+        self
+    }
+
+    /// The same task whose copies cannot save their state: they begin anew where a run is resumed.
+    ///
+    /// ```
+    /// use epgt_envs::{TaskSpec, VecEnv, classic::Pendulum};
+    /// let task = TaskSpec::new("MyPendulum-v0", Pendulum::new).with_unsaved_state();
+    /// assert!(VecEnv::new(&task, 2, 0)?.begins_anew());
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn with_unsaved_state(mut self) -> Self {
+        self.unsaved = true;
         self
     }
 

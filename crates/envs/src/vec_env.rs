@@ -97,6 +97,8 @@ pub struct VecEnv {
     observation_size: usize,
     action_size: usize,
     task: String,
+    /// Whether states cannot be saved.
+    unsaved: bool,
     seed: u64,
     started: bool,
     finished: Vec<Episode>,
@@ -122,6 +124,7 @@ impl VecEnv {
             }
         };
         envs.task = task.label();
+        envs.unsaved |= task.unsaved;
         Ok(envs)
     }
 
@@ -169,6 +172,7 @@ impl VecEnv {
 
     fn of(groups: Groups, n: usize, [observation_space, action_space]: [Space; 2], seed: u64) -> Self {
         VecEnv {
+            unsaved: matches!(groups, Groups::Foreign(_)),
             groups,
             n,
             observation_size: observation_space.size(),
@@ -205,6 +209,42 @@ impl VecEnv {
             for (i, account) in (group.first as u64 + 1..).zip(&mut group.accounts) {
                 account.limit = (u64::from(account.limit) * i / n).max(1) as u32;
             }
+        }
+        self
+    }
+
+    /// Has an episode that has ended begin anew with the next step, which its action does not reach and which earns
+    /// nothing, instead of with the same: Gymnasium's other way. It is for whoever steps the environments by hand, since
+    /// [`VecEnv::save`] does not keep which episodes have ended so.
+    ///
+    /// ```
+    /// use epgt_envs::{StepRow, VecEnv, find};
+    /// let mut envs = VecEnv::new(&find("CartPole-v1")?, 1, 0)?.with_resets_in_the_next_step();
+    /// let (mut observations, mut rewards) = ([0.0; 4], [0.0]);
+    /// let (mut terminated, mut truncated) = ([false], [false]);
+    /// envs.reset(&mut observations)?;
+    /// while rewards != [0.0] || envs.steps() == 0 {
+    ///     let out = StepRow {
+    ///         observations: (&mut observations).into(),
+    ///         rewards: &mut rewards,
+    ///         terminated: &mut terminated,
+    ///         truncated: &mut truncated,
+    ///     };
+    ///     envs.step(&[1.0], out)?;
+    /// }
+    /// assert!(envs.steps() < 20 && observations.iter().all(|x| x.abs() <= 0.05));
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// When another process steps the environments.
+    pub fn with_resets_in_the_next_step(mut self) -> Self {
+        assert!(
+            !matches!(self.groups, Groups::Foreign(_)),
+            "a worker begins anew in the same step"
+        );
+        for group in self.groups.iter_mut() {
+            group.over = Some(vec![false; group.envs.len()]);
         }
         self
     }
@@ -267,6 +307,43 @@ impl VecEnv {
         for group in self.groups.iter_mut() {
             let (first, n) = (group.first, group.envs.len());
             group.reset(seed, observations.part(first * size..(first + n) * size))?;
+        }
+        self.started = true;
+        self.finished.clear();
+        Ok(())
+    }
+
+    /// Begins an episode everywhere, where environment i is given the seed `seeds[i]`, or goes on with its own generator
+    /// where that is none.
+    ///
+    /// ```
+    /// use epgt_envs::{VecEnv, find};
+    /// let mut envs = VecEnv::new(&find("Pendulum-v1")?, 2, 0)?;
+    /// let mut observations = [0.0; 6];
+    /// envs.reset_with(&[Some(7), Some(7)], &mut observations)?;
+    /// assert_eq!(observations[..3], observations[3..]);
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// When there is not one seed and one row per environment, or when another process steps the environments.
+    pub fn reset_with<'a>(
+        &mut self,
+        seeds: &[Option<u64>],
+        observations: impl Into<RowsMut<'a>>,
+    ) -> Result<(), EnvError> {
+        let mut observations = observations.into();
+        let size = self.observation_size;
+        assert!(seeds.len() == self.n && observations.len() == self.n * size, "one each");
+        assert!(
+            !matches!(self.groups, Groups::Foreign(_)),
+            "a worker takes one seed for all"
+        );
+        self.check_kind(&observations);
+        for group in self.groups.iter_mut() {
+            let place = group.first..group.first + group.envs.len();
+            let rows = observations.part(place.start * size..place.end * size);
+            group.reset_with(|i| seeds[i], rows)?;
         }
         self.started = true;
         self.finished.clear();
@@ -406,7 +483,7 @@ impl VecEnv {
     pub fn restore(&mut self, state: &[u8]) -> Result<(), EnvError> {
         let (progress, states): (Progress, Vec<Vec<u8>>) = decode_state(state)?;
         let (n, size) = (self.n, self.observation_size);
-        if let Groups::Foreign(_) = self.groups {
+        if self.unsaved {
             return self.begin_anew(&progress);
         }
         if progress.task != self.task

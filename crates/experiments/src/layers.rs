@@ -1,8 +1,10 @@
 //! The parts of an experiment file: its layers as assignments, of which later ones win, and its names as parts of
 //! paths.
 
+use std::path::{Path, PathBuf};
+
 use epgt_settings::Value;
-use epgt_train::Assignment;
+use epgt_train::{Assignment, Config};
 use toml::Table;
 
 use crate::error::PlanError;
@@ -80,6 +82,40 @@ pub fn overlay(assignments: &mut Vec<Assignment>, layer: &[Assignment]) {
 /// ```
 pub fn file_name(task: &str) -> String {
     task.replace([':', '/'], "-")
+}
+
+/// Where a run is kept whose directory nobody named: `runs/TASK-ALGO-SCHEDULER-sSEED`, or for several seeds
+/// `runs/TASK-ALGO-SCHEDULER-N-seeds`, with a number behind it where that is taken.
+///
+/// ```
+/// use epgt_train::{Assignment, Config};
+/// let said = [("task", "CartPole-v1"), ("algo", "ppo"), ("scheduler", "random"), ("seed", "3")];
+/// let config = Config::build(&said.map(|(key, value)| Assignment::new(key, value)))?;
+/// let directory = epgt_experiments::fresh_directory(&config, 1);
+/// assert_eq!(directory, std::path::Path::new("runs/CartPole-v1-ppo-random-s3"));
+/// # Ok::<(), epgt_train::ConfigError>(())
+/// ```
+pub fn fresh_directory(config: &Config, seeds: u64) -> PathBuf {
+    let run = &config.run;
+    let seeds = match (seeds, run.seed) {
+        (1, seed) => format!("s{seed}"),
+        (count, 0) => format!("{count}-seeds"),
+        (count, seed) => format!("{count}-seeds-from-{seed}"),
+    };
+    let name = format!(
+        "{}-{}-{}-{seeds}",
+        file_name(&run.task),
+        run.algo.name(),
+        run.scheduler.name(),
+    );
+    let numbered = |number: u32| match number {
+        1 => Path::new("runs").join(&name),
+        _ => Path::new("runs").join(format!("{name}-{number}")),
+    };
+    (1..)
+        .map(numbered)
+        .find(|path| !path.exists())
+        .unwrap_or_else(|| Path::new("runs").join(&name))
 }
 
 /// A name as part of a path: small letters, digits and single dashes.

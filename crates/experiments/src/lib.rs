@@ -41,7 +41,7 @@ mod verdict;
 pub use cell::{Cell, State};
 pub use error::{ExperimentError, PlanError};
 pub use filter::Filter;
-pub use layers::file_name;
+pub use layers::{file_name, fresh_directory};
 pub use measure::Measure;
 pub use plan::{Method, Plan, Statistic};
 pub use run::{End, Observer, make_runs, states};

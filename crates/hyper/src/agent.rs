@@ -18,7 +18,7 @@ use crate::encoder::Encoder;
 use crate::error::HyperError;
 use crate::insight::Insight;
 use crate::memory::EpisodicMemory;
-use crate::mind::{Mind, Need, SavedMind, Update};
+use crate::mind::{Mind, Need, SavedMind, Update, keeps_gradients};
 use crate::moment::{Moment, Seen};
 use crate::pick::{best_action, random_action};
 use crate::plan::Plan;
@@ -179,6 +179,29 @@ impl HyperAgent {
             moment: *moment,
             remote: Some(remote),
         })
+    }
+
+    /// Whether the next choice looks at weights and gradients. Where it does not, the moment's may be empty: whoever has
+    /// to bring them from elsewhere can leave that out. It holds for the schedulers of this crate.
+    ///
+    /// ```
+    /// # use epgt_hyper::*;
+    /// # let axis = Axis::new("rate", 1.0, &Grid::List(vec![0.5, 1.0, 2.0]), true)?;
+    /// # let space = HyperSpace::new(vec![axis], 10)?;
+    /// let shapes = TensorShape::in_a_row([("weight", 2, 2)]);
+    /// let settings = HyperSettings { hold: Hold::Updates(50), ..Default::default() };
+    /// let mut agent = HyperAgent::new(&Epgt, settings, space, &shapes, Plan::of_updates(100), 0)?;
+    /// assert!(agent.looks());
+    /// agent.choose(&Moment { update: 0, progress: 0.0, weights: &[0.5; 4], gradients: &[0.0; 4] });
+    /// assert!(!agent.looks());
+    /// # Ok::<(), HyperError>(())
+    /// ```
+    pub fn looks(&self) -> bool {
+        let Some(encoder) = self.mind.encoder() else {
+            return false;
+        };
+        let may_decide = self.state.first_after_rollout || !self.decides_once_per_rollout;
+        self.state.hold_left == 0 && may_decide || keeps_gradients(encoder, &self.settings, self.state.hold_left)
     }
 
     fn choose_seeing(&mut self, seen: &Seen<'_>) -> &[f64] {

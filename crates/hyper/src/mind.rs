@@ -18,7 +18,7 @@ use crate::insight::Insight;
 use crate::lrrl::Lrrl;
 use crate::memory::{EpisodicMemory, Neighbour};
 use crate::moment::Seen;
-use crate::settings::HyperSettings;
+use crate::settings::{EncoderKind, Hold, HyperSettings};
 use crate::space::HyperSpace;
 use crate::ultho::Ultho;
 
@@ -142,7 +142,6 @@ impl SavedMind<'_> {
 /// What an encoder does at every update: it is trained when that is due, and keeps the gradients that the next decision
 /// will look at.
 pub(crate) fn keep_up(encoder: &mut Encoder, settings: &HyperSettings, seen: &Seen<'_>, update: Update) {
-    use crate::settings::{EncoderKind, Hold};
     encoder.costs_mut().updates += 1;
     if encoder.training_is_due(seen.moment.update) {
         if !update.decided {
@@ -150,11 +149,15 @@ pub(crate) fn keep_up(encoder: &mut Encoder, settings: &HyperSettings, seen: &Se
         }
         encoder.train();
     }
-    // With a long hold only the gradients just before the next decision will be looked at.
-    if settings.encoder == EncoderKind::Vae
-        || settings.hold == Hold::Phase
-        || update.until_decision <= encoder.memory_of_gradients()
-    {
+    if keeps_gradients(encoder, settings, update.until_decision) {
         encoder.age(seen);
     }
+}
+
+/// Whether an encoder keeps the gradients of an update that lies so many before the next decision. With a long hold only
+/// those just before it will be looked at.
+pub(crate) fn keeps_gradients(encoder: &Encoder, settings: &HyperSettings, until_decision: u64) -> bool {
+    settings.encoder == EncoderKind::Vae
+        || settings.hold == Hold::Phase
+        || until_decision <= encoder.memory_of_gradients()
 }

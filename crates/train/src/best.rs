@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use epgt_rng::Pcg64;
-use epgt_settings::choice;
+use epgt_settings::{Entry, Settings, choice};
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::{self, write_atomically};
@@ -19,7 +19,7 @@ use crate::policy_file::{self, BestProblem, EncodedPolicy, PolicyError};
 use crate::run::{BEST_POLICY, CHECKPOINT};
 use crate::settings::RunSettings;
 use crate::trainer::Counters;
-use crate::{Config, EvalPlan, Evaluation, evaluate};
+use crate::{Assignment, Config, EvalPlan, Evaluation, InitProblem, Registry, SetupError, evaluate};
 
 choice! {
     /// What decides which policy is kept as the best.
@@ -91,6 +91,33 @@ pub(crate) fn play_best(
     };
     let task = policy.task.clone();
     evaluate(&mut policy.networks, &policy.normalizer, &task, &plan, watch).map_err(RunError::BestPolicy)
+}
+
+/// The settings of the networks of a policy, a file's or a run's best: those of a run that starts from it (`init`), where
+/// the user says nothing else.
+///
+/// ```
+/// # let place = tempfile::tempdir()?;
+/// # let directory = place.path().join("run");
+/// use epgt_train::{Assignment, Config, Registry, Run, networks_of};
+/// let said = [("task", "CartPole-v1"), ("steps", "2000"), ("policy.hidden", "[8]")];
+/// let config = Config::build(&said.map(|(key, value)| Assignment::new(key, value)))?;
+/// Run::create(config, &directory, false)?.train(&Default::default(), &mut ())?;
+/// let settings = networks_of(&directory, &Registry::builtin())?;
+/// assert!(settings.contains(&Assignment::new("policy.hidden", "[8]")));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn networks_of(path: &Path, registry: &Registry) -> Result<Vec<Assignment>, SetupError> {
+    let file = match path.is_dir() {
+        false => path.to_path_buf(),
+        true => best_policy(path)?.ok_or_else(|| SetupError::Init {
+            path: path.to_path_buf(),
+            problem: InitProblem::NoPolicy,
+        })?,
+    };
+    let entries = policy_file::read_in(&file, registry)?.settings.entries();
+    let setting = |entry: Entry| Assignment::new(format!("policy.{}", entry.key), entry.value);
+    Ok(entries.into_iter().map(setting).collect())
 }
 
 /// Brings the best policy's file back to what it was at a checkpoint. A sentence is returned where the file had been

@@ -40,7 +40,7 @@ pub mod usage;
 pub mod version;
 mod watch;
 
-pub use best::{BestBy, best_policy};
+pub use best::{BestBy, best_policy, networks_of};
 pub use config::{Config, ConfigError};
 pub use device::DeviceError;
 pub use directory::{DirectoryError, ResumeWith, claim, config_text, refuse_taken};
@@ -54,7 +54,7 @@ pub use marker::{Holds, MARKER, Marker};
 pub use observer::{MetricsRow, Observer, WrittenCheckpoint};
 pub use outcome::{HyperSeconds, PopulationResult, Progress, RunEnd, RunError, RunResult};
 pub use policy_file::{Policy, PolicyError};
-pub use provenance::{Provenance, shell_word};
+pub use provenance::{Provenance, shell_word, started_by};
 pub use record::{FAILURE, Record};
 pub use registry::Registry;
 pub use remembered::{Remembered, remembered};

@@ -1,5 +1,8 @@
 //! Where a result comes from: which program, when, on which machine, by which command.
 
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -31,10 +34,13 @@ impl Provenance {
     /// This process, now.
     pub fn now() -> Self {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
-        let command: Vec<String> = std::env::args_os()
+        let said = COMMAND.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let command: Vec<String> = said
+            .unwrap_or_else(|| std::env::args_os().collect())
+            .iter()
             .enumerate()
             .map(|(i, word)| match i {
-                0 => "epgt".to_string(),
+                0 => program(word),
                 _ => shell_word(&word.to_string_lossy()),
             })
             .collect();
@@ -45,6 +51,31 @@ impl Provenance {
             host: usage::host_name(),
             command: command.join(" "),
         }
+    }
+}
+
+/// The command line of this process, where its arguments do not say it.
+static COMMAND: Mutex<Option<Vec<OsString>>> = Mutex::new(None);
+
+/// Says by which command line this process was started, for a library in another program, whose process may have been
+/// started otherwise. What is said last holds.
+///
+/// ```
+/// epgt_train::started_by(["python", "learn.py", "--fast"].map(Into::into).into());
+/// assert_eq!(epgt_train::Provenance::now().command, "python learn.py --fast");
+/// ```
+pub fn started_by(command: Vec<OsString>) {
+    *COMMAND.lock().unwrap_or_else(PoisonError::into_inner) = Some(command);
+}
+
+/// The name of a program, without its place; every file of this program's is `epgt`.
+fn program(file: &OsStr) -> String {
+    let name = Path::new(file)
+        .file_stem()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    match name.starts_with("python") {
+        true => name,
+        false => "epgt".to_string(),
     }
 }
 

@@ -18,7 +18,7 @@ mod task;
 mod text;
 mod worker;
 
-pub use python::{python, threads, use_python, use_threads};
+pub use python::{python, run_inside_of, threads, use_python, use_threads};
 
 pub(crate) use bridge::Bridge;
 pub(crate) use env::ForeignEnv;

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::cache::variable;
 
 static PYTHON: Mutex<Option<OsString>> = Mutex::new(None);
+static AROUND: Mutex<Option<OsString>> = Mutex::new(None);
 /// Threads of a worker; 0 where nobody has said anything.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -19,6 +20,16 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 /// ```
 pub fn use_python(python: impl Into<OsString>) {
     *PYTHON.lock().unwrap_or_else(PoisonError::into_inner) = Some(python.into());
+}
+
+/// Says that this process is itself a Python: workers use the same where nobody names another.
+///
+/// ```
+/// epgt_envs::gymnasium::run_inside_of("/opt/venv/bin/python");
+/// assert!(std::env::var_os("EPGT_PYTHON").is_some() || epgt_envs::gymnasium::python() == "/opt/venv/bin/python");
+/// ```
+pub fn run_inside_of(python: impl Into<OsString>) {
+    *AROUND.lock().unwrap_or_else(PoisonError::into_inner) = Some(python.into());
 }
 
 /// Has every worker that steps its environments on several threads, as Atari's does, use at most so many.
@@ -39,10 +50,11 @@ pub fn threads() -> usize {
     }
 }
 
-/// The Python of the workers: the one that [`use_python`] named, or `EPGT_PYTHON`, or that of the active virtual
-/// environment, or `python3`.
+/// The Python of the workers: the one that [`use_python`] named, or `EPGT_PYTHON`, or the one that this process is
+/// ([`run_inside_of`]), or that of the active virtual environment, or `python3`.
 pub fn python() -> OsString {
     named_python()
+        .or_else(|| AROUND.lock().unwrap_or_else(PoisonError::into_inner).clone())
         .or_else(|| Some(Path::new(&variable("VIRTUAL_ENV")?).join("bin/python").into()))
         .unwrap_or_else(|| "python3".into())
 }

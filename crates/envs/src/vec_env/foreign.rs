@@ -50,7 +50,7 @@ impl VecEnv {
     /// # Ok::<(), epgt_envs::EnvError>(())
     /// ```
     pub fn begins_anew(&self) -> bool {
-        matches!(self.groups, Groups::Foreign(_))
+        self.unsaved
     }
 
     /// The process id of the worker that steps the environments; `None` where this process does.
@@ -97,6 +97,7 @@ impl VecEnv {
         if let Groups::Foreign(envs) = &mut self.groups {
             envs.set_steps(saved.steps);
         }
+        self.groups.iter_mut().for_each(|group| group.steps = saved.steps);
         Ok(())
     }
 }

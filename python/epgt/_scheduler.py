@@ -1,0 +1,177 @@
+"""The schedulers of the package for anybody's training loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _epgt
+from ._checks import mapping, numbers, whole
+from ._errors import ConfigError, InputError
+from ._settings import text
+
+MOST_ROWS = 64
+"""The most rows that a tensor is seen as."""
+NUMBERS = (int, float, np.integer, np.floating)
+
+Tensors = Any
+"""An array, a tensor of PyTorch's, or several of them."""
+
+
+class Scheduler:
+    """Chooses hyperparameters while something is trained by gradients.
+
+    `tune` has the values of each hyperparameter: a list, or a text such as `"log:1e-4..1e-2:5"` (five values evenly
+    spaced in the logarithm). `start` says where each begins; where it does not, that is the middle of a list. `method`
+    is who chooses: `epgt`, `random`, `bandit` and others (`epgt train --help`); `updates` is how many choices there
+    will be, as far as that is known. The settings of the hyper-agent are keywords: `hold=20` keeps what was chosen for
+    20 updates.
+
+    Before every update `choose` is asked for the values, and whenever it is known how good the result is, `reward` is
+    told.
+    """
+
+    def __init__(
+        self,
+        tune: Mapping[str, Sequence[float] | str],
+        *,
+        method: str = "epgt",
+        seed: int = 0,
+        updates: int = 10_000,
+        start: Mapping[str, float] | None = None,
+        **settings: object,
+    ) -> None:
+        if not isinstance(tune, Mapping) or not tune:
+            raise ConfigError('nothing is scheduled; say what: tune={"lr": [1e-4, 3e-4, 1e-3]}')
+        starts = dict(mapping("start", start))
+        grids = [_grid(name, values, starts.pop(name, None)) for name, values in tune.items()]
+        if starts:
+            raise ConfigError(f"start says {', '.join(map(str, starts))}, which is not scheduled")
+        self.names: tuple[str, ...] = tuple(tune)
+        """The names of what is scheduled, in the order of `tune`."""
+        self.updates = whole("updates", updates, 1)
+        said = [(name, text(name, value)) for name, value in settings.items()]
+        self._native = _epgt.NativeScheduler(grids, str(method), whole("seed", seed, 0), self.updates, said)
+        self._shapes: list[tuple[int, ...]] | None = None
+
+    def choose(self, weights: Tensors, gradients: Tensors = None, progress: float = 0.0) -> dict[str, float]:
+        """The values of the next update.
+
+        `weights` is what is trained, and `gradients` are those of the last update: arrays, or parameters of PyTorch's,
+        whose own gradients are taken where no others are given. Before the first update there are none. `progress` is
+        the share of the training that is done, from 0 to 1.
+        """
+        if not isinstance(progress, NUMBERS) or not 0 <= float(progress) <= 1:
+            raise InputError(f"progress={progress!r} cannot be used; the share that is done is wanted, from 0 to 1")
+        found = _listed(weights)
+        shapes = [tuple(tensor.shape) for tensor in found]
+        if self._shapes is None:
+            self._begin(shapes)
+        elif shapes != self._shapes:
+            raise InputError(
+                "the weights have other shapes than those of the first choice; make another scheduler for them"
+            )
+        given: tuple[NDArray[np.float32] | None, NDArray[np.float32] | None] = (None, None)
+        # Most choices are kept for a while, and look at nothing.
+        if self._native.looks():
+            given = (_flat(found), self._gradients(found, gradients))
+        return dict(zip(self.names, self._native.choose(*given, float(progress))))
+
+    def reward(self, outcome: float) -> None:
+        """Says how good the result of the last updates is, the more the better."""
+        try:
+            number = float(outcome)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the reward is of type {type(outcome).__name__}, but a number is wanted") from error
+        if not abs(number) <= float(np.finfo(np.float32).max):
+            raise InputError(f"the reward is {number}, but a finite number of 32 bits is wanted")
+        self._native.reward(number)
+
+    @property
+    def decisions(self) -> dict[str, NDArray[Any]]:
+        """The latest decisions whose outcome is known, as columns: what was chosen, why, and what came of it."""
+        return {name: np.array(column) for name, column in self._native.decisions().items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything that decides what is chosen next, for `load_state_dict` of a scheduler that was made alike."""
+        return {"shapes": self._shapes, "agent": self._native.save()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Takes back what `state_dict` gave."""
+        agent, shapes = mapping("the state", state).get("agent"), mapping("the state", state).get("shapes")
+        if not isinstance(agent, bytes) or bool(agent) != isinstance(shapes, list):
+            raise InputError("the state is not one of a scheduler")
+        self._native.restore(agent)
+        self._shapes = [tuple(shape) for shape in shapes] if agent and isinstance(shapes, list) else None
+
+    def _begin(self, shapes: list[tuple[int, ...]]) -> None:
+        if not sum(int(np.prod(shape)) for shape in shapes):
+            raise InputError("there are no weights; give the arrays or parameters that are trained")
+        self._native.begin([(f"tensor {i}", *_matrix(shape)) for i, shape in enumerate(shapes)])
+        self._shapes = shapes
+
+    def _gradients(self, weights: list[Any], gradients: Tensors) -> NDArray[np.float32]:
+        if gradients is None:
+            own = [getattr(tensor, "grad", None) for tensor in weights]
+            found = [np.zeros(tuple(weight.shape)) if grad is None else grad for weight, grad in zip(weights, own)]
+        else:
+            found = _listed(gradients)
+        if [tuple(tensor.shape) for tensor in found] != self._shapes:
+            raise InputError("the gradients have other shapes than the weights")
+        return _flat(found)
+
+
+def _grid(name: str, values: Sequence[float] | str, start: float | None) -> tuple[str, float, str]:
+    """The name of a hyperparameter, where it begins, and its grid as text."""
+    if isinstance(values, str):
+        if start is None:
+            raise ConfigError(f"{name} needs a value to start from: start={{{name!r}: ...}}")
+        return name, _number(name, start), values
+    try:
+        listed = sorted(_number(name, value) for value in values)
+    except TypeError as error:
+        raise ConfigError(f"{name} is tuned to {values!r}; a list of numbers or a text is wanted") from error
+    if not listed:
+        raise ConfigError(f"{name} has no values to choose from")
+    middle = listed[(len(listed) - 1) // 2] if start is None else _number(name, start)
+    return name, middle, ":".join(map(repr, listed))
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, NUMBERS) or not np.isfinite(float(value)):
+        raise ConfigError(f"{name} = {value!r} cannot be used: a finite number is wanted")
+    return float(value)
+
+
+def _listed(tensors: Tensors) -> list[Any]:
+    """Arrays or tensors, one by one."""
+    if hasattr(tensors, "shape"):
+        tensors = [tensors]
+    if isinstance(tensors, Mapping):
+        tensors = tensors.values()
+    if not isinstance(tensors, Iterable):
+        raise InputError(f"arrays or parameters are wanted, and {type(tensors).__name__} was given")
+    return [tensor if hasattr(tensor, "detach") else numbers("an array", tensor) for tensor in tensors]
+
+
+def _flat(tensors: list[Any]) -> NDArray[np.float32]:
+    """All numbers one after another."""
+    arrays = [tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else np.asarray(tensor) for tensor in tensors]
+    with np.errstate(over="ignore"):
+        return np.concatenate([np.asarray(array, np.float32).ravel() for array in arrays])
+
+
+def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
+    """A tensor as the hyper-agent sees it: rows, each of which it projects to a few numbers.
+
+    The first side has a row for each of its entries, and a vector is one row. What the hyper-agent costs grows with the
+    square of the rows of all tensors, so of many as many are put into one as are needed to leave `MOST_ROWS`.
+    """
+    size = int(np.prod(shape))
+    if len(shape) < 2 or not size:
+        return 1, size
+    rows = next(count for count in range(min(shape[0], MOST_ROWS), 0, -1) if shape[0] % count == 0)
+    return rows, size // rows
