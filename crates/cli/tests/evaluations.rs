@@ -129,6 +129,9 @@ fn evaluations_of_a_short_run_take_no_more_steps_than_their_share() {
         "MountainCarContinuous-v0",
         "--steps",
         "8000",
+        // What an evaluation costs is foretold from the episodes of training, which are as long with this.
+        "--set",
+        "step_control=rate",
         "--quiet",
         "--out",
         "run",
