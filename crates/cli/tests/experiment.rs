@@ -84,7 +84,7 @@ fn an_experiment_ends_with_a_table_and_is_not_run_twice() {
     let table = stdout(&first);
     // Two thousand steps are fewer than a hundred episodes here, and that is said.
     assert!(
-        table.starts_with("CartPole-v1, return_last_100 (the last 16 to 34 training episodes)\n"),
+        table.starts_with("CartPole-v1, return_last_100 (the last ") && table.contains(" training episodes)\n"),
         "{table}"
     );
     assert!(
@@ -118,7 +118,7 @@ fn an_experiment_ends_with_a_table_and_is_not_run_twice() {
     let page = fs::read_to_string(out.join("results.md")).unwrap();
     assert!(page.contains("| fixed max ") && page.contains("hold = 5"), "{page}");
     assert!(
-        page.contains("The score is the mean return of the last 16 to 34 training episodes"),
+        page.contains("The score is the mean return of the last ") && page.contains(" training episodes, in raw"),
         "{page}"
     );
     // Two seeds have no interval.
