@@ -245,11 +245,12 @@ fn parts(progress: &Progress, learns: bool) -> Vec<String> {
     parts
 }
 
-/// A hyperparameter's value: whole numbers as they are, all others with a fixed number of digits, so that lines keep
-/// their width.
+/// A hyperparameter's value: whole numbers and those near 1 as they are, all others with a fixed number of digits, so
+/// that lines keep their width.
 fn setting(x: f64) -> String {
     match x.fract() == 0.0 && x.abs() < 1e9 {
         true => format!("{x:.0}"),
+        false if (0.01..1000.0).contains(&x.abs()) => short_value(x),
         false => format!("{x:.3e}"),
     }
 }
@@ -330,10 +331,7 @@ mod tests {
     #[test]
     fn whole_numbers_are_shown_as_such_and_small_rates_by_their_exponent() {
         let shown = [128.0, 1.0, 0.0, -3.0, 7e-4, 0.95, 2.5, 1e12].map(setting);
-        assert_eq!(
-            shown,
-            ["128", "1", "0", "-3", "7.000e-4", "9.500e-1", "2.500e0", "1.000e12"]
-        );
+        assert_eq!(shown, ["128", "1", "0", "-3", "7.000e-4", "0.95", "2.5", "1.000e12"]);
     }
 
     #[test]
