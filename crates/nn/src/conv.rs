@@ -3,7 +3,7 @@
 use epgt_rng::Pcg64;
 
 use crate::kernel::{self, Pixel, Window, gather_patches, scatter_patches};
-use crate::linear::{grow, scale_by_slope};
+use crate::linear::{Transposed, grow, scale_by_slope};
 use crate::{Activation, Parameters, TensorId, orthogonal};
 
 /// Numbers of patches that are made at a time, 512 KiB: they are used while they lie in the second-level cache.
@@ -43,7 +43,7 @@ pub struct Conv {
     delta: Vec<f32>,
     /// One block of patches, or of their gradients.
     patches: Vec<f32>,
-    transposed: Vec<f32>,
+    transposed: Transposed,
 }
 
 impl Conv {
@@ -67,7 +67,7 @@ impl Conv {
             output: Vec::new(),
             delta: Vec::new(),
             patches: Vec::new(),
-            transposed: Vec::new(),
+            transposed: Transposed::default(),
         }
     }
 
@@ -90,9 +90,8 @@ impl Conv {
     pub fn forward<P: Pixel>(&mut self, params: &Parameters, images: &[P], batch: usize) -> &[f32] {
         assert_eq!(images.len(), batch * self.window.image(), "batch images");
         self.batch = batch;
-        let (weight, bias) = (params.value(self.weight), params.value(self.bias));
-        let transposed = grow(&mut self.transposed, weight.len());
-        kernel::transpose(weight, self.outputs, transposed);
+        let bias = params.value(self.bias);
+        let transposed = self.transposed.of(params, self.weight, self.outputs);
         let (count, rows) = block(self.window, batch);
         let output = grow(&mut self.output, batch * rows * self.outputs);
         let blocks = output.chunks_mut(count * rows * self.outputs);

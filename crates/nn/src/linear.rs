@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::kernel;
+use crate::params::Edition;
 use crate::{FactoredAdam, Parameters, TensorId};
 
 /// What a layer applies to each of its outputs.
@@ -50,8 +51,29 @@ pub struct Linear {
     input: Vec<f32>,
     output: Vec<f32>,
     delta: Vec<f32>,
-    /// Scratch for the transpose of the weight or of its gradient.
-    transposed: Vec<f32>,
+    transposed: Transposed,
+    /// Scratch for the transpose of the weight's gradient.
+    transposed_gradient: Vec<f32>,
+}
+
+/// The transpose of a weight, which is made again only once the weights have changed: an agent acts many times with
+/// the same ones.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Transposed {
+    numbers: Vec<f32>,
+    of: Edition,
+}
+
+impl Transposed {
+    /// The transpose of a tensor, always the same one, that has `rows` rows.
+    pub fn of(&mut self, params: &Parameters, tensor: TensorId, rows: usize) -> &[f32] {
+        let weight = params.value(tensor);
+        if !self.of.is(params.edition()) {
+            kernel::transpose(weight, rows, grow(&mut self.numbers, weight.len()));
+            self.of = params.edition();
+        }
+        &self.numbers[..weight.len()]
+    }
 }
 
 impl Linear {
@@ -71,7 +93,8 @@ impl Linear {
             input: Vec::new(),
             output: Vec::new(),
             delta: Vec::new(),
-            transposed: Vec::new(),
+            transposed: Transposed::default(),
+            transposed_gradient: Vec::new(),
         }
     }
 
@@ -95,8 +118,7 @@ impl Linear {
         // 410 -> 64, batch 1: 1.0 / 5.6 / 1.2, batch 8: 4.3 / 8.3 / 11.2, batch 80: 42.8 / 41.6 / 45.1
         let transposing_pays = self.outputs >= 16 && batch >= 2 && 5 * batch >= self.inputs;
         if transposing_pays {
-            let transposed = grow(&mut self.transposed, weight.len());
-            kernel::transpose(weight, self.outputs, transposed);
+            let transposed = self.transposed.of(params, self.weight, self.outputs);
             kernel::affine_transposed(input, transposed, bias, self.activation, output);
         } else {
             kernel::affine(input, weight, bias, self.activation, output);
@@ -123,7 +145,7 @@ impl Linear {
         let along_inputs = self.inputs.div_ceil(16) * self.outputs;
         let along_outputs = self.outputs.div_ceil(16) * self.inputs;
         if self.batch * along_inputs.saturating_sub(along_outputs) > gradient.len() / 4 {
-            let transposed = grow(&mut self.transposed, gradient.len());
+            let transposed = grow(&mut self.transposed_gradient, gradient.len());
             kernel::combine(input, (1, self.inputs), delta, self.outputs, transposed);
             kernel::transpose(transposed, self.inputs, gradient);
         } else {
@@ -244,4 +266,30 @@ pub(crate) fn grow(buffer: &mut Vec<f32>, len: usize) -> &mut [f32] {
         buffer.resize(len, 0.0);
     }
     &mut buffer[..len]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kept_transpose_follows_every_way_to_change_the_weights() {
+        let mut params = Parameters::new();
+        let mut layer = Linear::new(&mut params, "layer", 2, 16, Activation::Identity);
+        let weight = layer.weight();
+        let mut first = |params: &Parameters| layer.forward(params, &[1.0, 0.0, 0.0, 1.0], 2)[0];
+        assert_eq!(first(&params), 0.0);
+        params.value_mut(weight)[0] = 1.0;
+        assert_eq!(first(&params), 1.0);
+        params.values_mut()[0] = 2.0;
+        assert_eq!(first(&params), 2.0);
+        params.split_mut().0[0] = 3.0;
+        assert_eq!(first(&params), 3.0);
+        let mut copy = params.clone();
+        copy.values_mut()[0] = 4.0;
+        assert_eq!([first(&copy), first(&params), first(&copy)], [4.0, 3.0, 4.0]);
+        let read: Parameters = serde_json::from_str(&serde_json::to_string(&copy).unwrap()).unwrap();
+        assert_eq!((first(&params), first(&read)), (3.0, 4.0));
+        assert_eq!(copy, read, "the edition is not what parameters are equal by");
+    }
 }

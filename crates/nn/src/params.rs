@@ -3,6 +3,8 @@
 //! Optimisers, gradient clipping, checkpoints and the hyper-state all walk over everything there is; one flat buffer
 //! makes each of them a single pass, and named tensors are views into it.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use serde::{Deserialize, Serialize};
 
 use crate::kernel;
@@ -90,6 +92,31 @@ pub struct Parameters {
     shapes: Vec<TensorShape>,
     values: Vec<f32>,
     gradients: Vec<f32>,
+    #[serde(skip)]
+    edition: Edition,
+}
+
+/// Which weights these are: no two states of any weights in the program have the same, unless one is a copy of the
+/// other. It is not part of what parameters are equal by.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Edition(u64);
+
+impl Edition {
+    fn next() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Whether these are the weights of that edition. Those of nothing are never so.
+    pub fn is(self, other: Self) -> bool {
+        self.0 == other.0 && self.0 != 0
+    }
+}
+
+impl PartialEq for Edition {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// Parameters as they were read, before it is known whether the tensors lie one behind the other in the numbers.
@@ -118,6 +145,7 @@ impl TryFrom<Saved> for Parameters {
                 shapes,
                 values,
                 gradients,
+                edition: Edition::next(),
             }),
             false => Err("the tensors do not fit their numbers"),
         }
@@ -133,6 +161,7 @@ impl Parameters {
     /// Adds a tensor of zeros with zero gradient.
     pub fn add(&mut self, name: &str, rows: usize, cols: usize) -> TensorId {
         let offset = self.values.len();
+        self.edition = Edition::next();
         self.shapes.push(TensorShape {
             name: name.to_owned(),
             rows,
@@ -161,6 +190,7 @@ impl Parameters {
 
     /// Every weight, to be changed.
     pub fn values_mut(&mut self) -> &mut [f32] {
+        self.edition = Edition::next();
         &mut self.values
     }
 
@@ -176,6 +206,7 @@ impl Parameters {
 
     /// The weights to be changed beside the gradients to change them by: what an optimiser needs.
     pub fn split_mut(&mut self) -> (&mut [f32], &[f32]) {
+        self.edition = Edition::next();
         (&mut self.values, &self.gradients)
     }
 
@@ -186,6 +217,7 @@ impl Parameters {
 
     /// One tensor's weights, to be changed.
     pub fn value_mut(&mut self, id: TensorId) -> &mut [f32] {
+        self.edition = Edition::next();
         &mut self.values[self.shapes[id.0].range()]
     }
 
@@ -197,6 +229,11 @@ impl Parameters {
     /// One tensor's gradient, to be changed.
     pub fn gradient_mut(&mut self, id: TensorId) -> &mut [f32] {
         &mut self.gradients[self.shapes[id.0].range()]
+    }
+
+    /// Which weights these are; another after each chance to change one.
+    pub(crate) fn edition(&self) -> Edition {
+        self.edition
     }
 
     /// One tensor's name, size and place.
