@@ -29,7 +29,7 @@ pub fn run(args: &TrainArgs) -> Result<Done, String> {
     }
     let config = lay(args)?;
     if args.print_config {
-        output::print(&config.to_toml())?;
+        output::print(&config.to_toml_with_origins())?;
         return Ok(Done::Completely);
     }
     if config.run.task.is_empty() {

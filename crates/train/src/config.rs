@@ -15,7 +15,7 @@ use epgt_hyper::{Axis, Epgt, FixedAt, Grid, HyperSettings, HyperSpace};
 use epgt_pg::{A2cSettings, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings, StepControl};
 use epgt_settings::{Entry, SettingError, Settings, Value};
 
-use crate::defaults;
+use crate::defaults::{self, Origin};
 use crate::population::PopulationSettings;
 use crate::registry::Registry;
 use crate::scheduler::Scheduler;
@@ -59,6 +59,8 @@ pub struct Config {
     pub tune: Vec<(String, String)>,
     /// The options of the task that are not its defaults.
     pub env: Vec<(String, String)>,
+    /// Where values come from that are not the same for every task, by their full keys.
+    origins: HashMap<String, Origin>,
 }
 
 impl Config {
@@ -103,6 +105,7 @@ impl Config {
             population: PopulationSettings::default(),
             tune: Vec::new(),
             env: Vec::new(),
+            origins: HashMap::new(),
         };
         // What is said of these decides the layers below all other assignments.
         const DECISIVE: [&str; 3] = ["task", "algo", "preset"];
@@ -126,17 +129,29 @@ impl Config {
             for assignment in assignments.iter().filter(|said| said.key.starts_with("env.")) {
                 config.assign(&assignment.key, &assignment.value)?;
             }
-            for (key, value) in defaults::of(&config.task()?, config.run.algo.name()) {
+            for (origin, key, value) in defaults::of(&config.task()?, config.run.algo.name()) {
                 config.assign(key, value)?;
+                let key = config.qualify(key)?;
+                config.origins.extend(origin.map(|origin| (key, origin)));
             }
         }
         if config.run.preset == Preset::Paper {
             config.hyper = HyperSettings::paper();
             config.reward.outcome = Name::new("discounted");
             config.run.staggered_starts = false;
+            let hyper = config.hyper.entries().into_iter().chain(config.reward.entries());
+            let of_preset = hyper.map(|entry| format!("hyper.{}", entry.key));
+            let keys = of_preset.chain(["staggered_starts".to_string()]);
+            config.origins.extend(keys.map(|key| (key, Origin::Preset)));
         }
-        for assignment in assignments.iter().filter(|said| !DECISIVE.contains(&said.key.as_str())) {
-            config.assign(&assignment.key, &assignment.value)?;
+        for assignment in assignments {
+            if !DECISIVE.contains(&assignment.key.as_str()) {
+                config.assign(&assignment.key, &assignment.value)?;
+            }
+            if !assignment.key.starts_with("env.") && !assignment.key.starts_with("tune.") {
+                let key = config.qualify(&assignment.key)?;
+                config.origins.insert(key, Origin::Said);
+            }
         }
         if !config.run.task.is_empty() {
             config.settle_env()?;
@@ -387,6 +402,25 @@ impl Config {
 
     /// The complete configuration as commented TOML; reading it back gives the same configuration.
     pub fn to_toml(&self) -> String {
+        self.toml(|_| None)
+    }
+
+    /// The same, saying of each value where it comes from.
+    ///
+    /// ```
+    /// use epgt_train::{Assignment, Config};
+    /// let said = [Assignment::new("task", "Pendulum-v1"), Assignment::new("a2c.ent_coef", 0.01)];
+    /// let text = Config::build(&said)?.to_toml_with_origins();
+    /// assert!(text.contains("# From the task's name.\nn_envs = 8\n"));
+    /// assert!(text.contains("# As said.\nent_coef = 0.01\n"));
+    /// # Ok::<(), epgt_train::ConfigError>(())
+    /// ```
+    pub fn to_toml_with_origins(&self) -> String {
+        let universal = "# A value that does not say where it comes from is the same for every task.\n\n";
+        universal.to_string() + &self.toml(|key| self.origins.get(key).copied())
+    }
+
+    fn toml(&self, origin: impl Fn(&str) -> Option<Origin>) -> String {
         let mut text = String::new();
         for (section, entries) in self.sections() {
             if !section.is_empty() {
@@ -403,6 +437,10 @@ impl Config {
                 }
                 if !entry.choices.is_empty() {
                     let _ = writeln!(text, "# One of: {}", entry.choices.join(", "));
+                }
+                let dot = if section.is_empty() { "" } else { "." };
+                if let Some(origin) = origin(&format!("{section}{dot}{}", entry.key)) {
+                    let _ = writeln!(text, "# {}", origin.sentence());
                 }
                 let _ = writeln!(text, "{} = {}", entry.key, entry.value);
             }

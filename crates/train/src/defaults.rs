@@ -16,28 +16,63 @@ pub fn algorithm(task: &str) -> &'static str {
 
 type Pairs = &'static [(&'static str, &'static str)];
 
-/// `key = value` pairs for a task and method, laid upon the settings' own defaults.
-pub fn of(task: &TaskSpec, method: &str) -> impl Iterator<Item = (&'static str, &'static str)> + use<> {
+/// Where a value of a configuration comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// From what the task is like: its kind of observations and actions.
+    Properties,
+    /// From the task's name.
+    Name,
+    /// From the preset.
+    Preset,
+    /// It was said.
+    Said,
+}
+
+impl Origin {
+    /// One sentence for who reads the configuration.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::Properties => "From the task's properties.",
+            Self::Name => "From the task's name.",
+            Self::Preset => "From the preset.",
+            Self::Said => "As said.",
+        }
+    }
+}
+
+/// `key = value` pairs for a task and method, laid upon the settings' own defaults; each with where it comes from, or
+/// `None` where it is the same for every task that has no settings of its own.
+pub fn of(task: &TaskSpec, method: &str) -> impl Iterator<Item = (Option<Origin>, &'static str, &'static str)> + use<> {
     let is_known = epgt_envs::tasks().iter().any(|known| known.id == task.id);
-    let family = match is_known {
-        _ if task.is_atari() => "atari",
-        true => family(&task.id),
+    let (family, origin) = match is_known {
+        _ if task.is_atari() => ("atari", Origin::Properties),
+        true => (family(&task.id), Origin::Name),
         // Nothing is known of another task but what it shows and its kind of action.
-        false if task.image.is_some() => "images",
-        false if task.action.iter().all(|entry| entry.low == entry.high) => "discrete",
-        false => "continuous",
+        false if task.image.is_some() => ("images", Origin::Properties),
+        false if task.action.iter().all(|entry| entry.low == entry.high) => ("discrete", Origin::Properties),
+        false => ("continuous", Origin::Properties),
     };
-    // Of a method of somebody's own nothing is known.
     let of_method = match method {
-        "a2c" => a2c(family),
-        "ppo" => ppo(family),
-        "acktr" => acktr(family),
-        _ => &[],
+        "a2c" => a2c,
+        "ppo" => ppo,
+        "acktr" => acktr,
+        // Of a method of somebody's own nothing is known.
+        _ => |_: &str| -> Pairs { &[] },
     };
-    [of_task(family), of_every_task(method), of_method]
-        .into_iter()
-        .flatten()
-        .copied()
+    let every = of_every_task(method);
+    // The second of each is what a task has that is none of the named ones.
+    let layers = [
+        (of_task(family), of_task("")),
+        (every, every),
+        (of_method(family), of_method("")),
+    ];
+    layers.into_iter().flat_map(move |(pairs, shared)| {
+        let own = pairs != shared;
+        pairs
+            .iter()
+            .map(move |&(key, value)| (own.then_some(origin), key, value))
+    })
 }
 
 /// What holds for every method.
