@@ -28,10 +28,22 @@ class Network:
         self.done: dict[str, Any] = native.action_space
         self.activation: str = networks["activation"]
         self.squash: bool = networks["squash"]
+        self.in_range: bool = networks["action_unit"] == "range"
         self.kernels: list[int] = networks["conv_kernels"]
         self.strides: list[int] = networks["conv_strides"]
         self.normalization = native.normalization()
         self.tensors = self._in_torch_shapes(native.tensors())
+
+    def unit(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """The middle and half of the range of continuous actions: an action is middle + half * output.
+
+        Of a number without finite bounds the middle is 0 and half is 1.
+        """
+        low, high = self.done["low"], self.done["high"]
+        bounded = np.isfinite(low) & np.isfinite(high)
+        low, high = np.where(bounded, low, np.float32(-1)), np.where(bounded, high, np.float32(1))
+        half, other = np.float32(0.5) * high, np.float32(0.5) * low
+        return half + other, half - other
 
     @property
     def is_image(self) -> bool:

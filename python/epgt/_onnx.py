@@ -151,9 +151,11 @@ def _actions(graph: _Graph, network: Network, current: str) -> tuple[str, tuple[
         return "int64", (len(counts),)
     low, high = network.done["low"], network.done["high"]
     if network.squash:
-        half = graph.constant("half", 0.5 * high - 0.5 * low)
-        current = graph.node("Mul", graph.node("Tanh", current), half)
-        current = graph.node("Add", current, graph.constant("middle", 0.5 * high + 0.5 * low))
+        current = graph.node("Tanh", current)
+    if network.squash or network.in_range:
+        middle, half = network.unit()
+        current = graph.node("Mul", current, graph.constant("half", half))
+        current = graph.node("Add", current, graph.constant("middle", middle))
     current = graph.node("Min", current, graph.constant("high", high))
     graph.node("Max", current, graph.constant("low", low), output="actions")
     return "float32", (len(low),)

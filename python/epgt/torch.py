@@ -37,6 +37,8 @@ class PolicyModule(nn.Module):
     normalizer: Any
     _low: torch.Tensor
     _high: torch.Tensor
+    _middle: torch.Tensor
+    _half: torch.Tensor
 
     def __init__(self, network: Network) -> None:
         super().__init__()
@@ -44,7 +46,7 @@ class PolicyModule(nn.Module):
         self._normalizes = network.normalization is not None
         self._counts: list[int] | None = network.done.get("counts")
         self._single = network.done["kind"] == "discrete"
-        self._squash = network.squash
+        self._squash, self._in_range = network.squash, network.in_range
         self._act = _ACTIVATIONS[network.activation]()
         state = {name: torch.from_numpy(array.copy()) for name, array in network.state_dict().items()}
         if self._image:
@@ -64,17 +66,21 @@ class PolicyModule(nn.Module):
             self.normalizer = nn.Module()
             for name in ("observation_mean", "observation_variance"):
                 self.normalizer.register_buffer(name, state[f"normalizer.{name}"])
-        for side in ("low", "high") if self._counts is None else ():
-            self.register_buffer(f"_{side}", torch.from_numpy(network.done[side].copy()), persistent=False)
+        if self._counts is None:
+            middle, half = network.unit()
+            sides = {"low": network.done["low"], "high": network.done["high"], "middle": middle, "half": half}
+            for side, numbers in sides.items():
+                self.register_buffer(f"_{side}", torch.from_numpy(numbers.copy()), persistent=False)
         self.load_state_dict(state)
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         outputs = self.logits(observations)
         if self._counts is None:
-            low, high = self._low, self._high
             if self._squash:
-                outputs = (0.5 * high + 0.5 * low) + (0.5 * high - 0.5 * low) * torch.tanh(outputs)
-            return torch.maximum(torch.minimum(outputs, high), low)
+                outputs = torch.tanh(outputs)
+            if self._squash or self._in_range:
+                outputs = self._middle + self._half * outputs
+            return torch.maximum(torch.minimum(outputs, self._high), self._low)
         chosen = [part.argmax(-1) for part in torch.split(outputs, self._counts, -1)]
         return chosen[0] if self._single else torch.stack(chosen, -1)
 

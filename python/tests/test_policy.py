@@ -19,12 +19,13 @@ def observations(policy: epgt.Policy, n: int) -> np.ndarray:
     return (3.0 * rng.standard_normal((n, *policy.observation_shape))).astype(np.float32)
 
 
-@pytest.fixture(scope="session", params=["discrete", "box", "squashed", "shared", "image"])
+@pytest.fixture(scope="session", params=["discrete", "box", "range", "squashed", "shared", "image"])
 def policy(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> epgt.Policy:
     """A policy of every shape of networks."""
     task, settings = {
         "discrete": ("CartPole-v1", {}),
         "box": ("Pendulum-v1", {"policy": {"hidden": [16], "value_hidden": [8, 8], "activation": "elu"}}),
+        "range": ("Pendulum-v1", {"policy": {"action_unit": "range", "log_std_init": "auto"}}),
         "squashed": (
             "Pendulum-v1",
             {"policy": {"squash": True, "activation": "leaky-relu"}, "normalize_observations": False},

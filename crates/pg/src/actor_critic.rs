@@ -2,15 +2,15 @@
 //!
 //! All weights live in one [`Parameters`], so the optimiser, the hyper-state and a checkpoint see one flat vector with
 //! named parts. A method needs only four verbs of it: [`ActorCritic::forward`] on a batch, the two outputs, and
-//! [`ActorCritic::backward`] with the gradients of both. Whether the networks share hidden layers, and whether actions
-//! are squashed on their way into the environment, is nobody else's business.
+//! [`ActorCritic::backward`] with the gradients of both. Whether the networks share hidden layers, and in which
+//! unit actions are drawn before they go into the environment, is nobody else's business.
 
 use std::ops::Range;
 
+use crate::action_map::ActionMap;
 use crate::remote::Place;
-use crate::squash::Squash;
 use crate::trunk::{Network, Trunk};
-use crate::{ActionDistribution, PgError, PolicySettings};
+use crate::{ActionDistribution, ActionUnit, PgError, PolicySettings};
 use epgt_envs::{RowShape, Rows, Space};
 use epgt_nn::{Activation, Cnn, Kfac, Linear, Mlp, Parameters, TensorId, TensorShape};
 use epgt_rng::Pcg64;
@@ -53,7 +53,8 @@ pub struct ActorCritic {
     pub log_std: Option<TensorId>,
     /// What the policy's outputs mean.
     pub distribution: ActionDistribution,
-    squash: Option<Squash>,
+    /// From draws to the task's actions, where they are not the same.
+    map: Option<ActionMap>,
     /// Where the networks are, where that is not here.
     pub(crate) place: Place,
     observation_size: usize,
@@ -114,9 +115,15 @@ impl ActorCritic {
             0 => None,
             size => {
                 let id = params.add("policy.log_std", 1, size);
-                params.value_mut(id).fill(settings.log_std_init);
+                params.value_mut(id).fill(settings.initial_log_std(size));
                 Some(id)
             }
+        };
+        let map = match (settings.squash, settings.action_unit) {
+            _ if log_std.is_none() => None,
+            (true, _) => Some(ActionMap::squash(actions)),
+            (false, ActionUnit::Range) => Some(ActionMap::to_range(actions)),
+            (false, ActionUnit::Task) => None,
         };
         Self {
             params,
@@ -125,7 +132,7 @@ impl ActorCritic {
             value,
             log_std,
             distribution,
-            squash: settings.squash.then(|| Squash::new(actions)),
+            map,
             place: Place::default(),
             observation_size: observation.size(),
             critic,
@@ -207,11 +214,11 @@ impl ActorCritic {
     }
 
     /// What the environment is given for actions as drawn: with `squash`, `middle + half * tanh(drawn)` of the task's
-    /// bounds, else the actions themselves.
+    /// bounds, in units of the range `middle + half * drawn`, else the actions themselves.
     ///
-    /// Losses speak of the actions as drawn. The density of a squashed action is that of the draw divided by the slope
-    /// of the tanh there, which no weight changes: it cancels in ratios of probabilities and in divergences, and has no
-    /// gradient. Only the entropy is another; the one learned with is that before squashing.
+    /// Losses speak of the actions as drawn. The density of a mapped action is that of the draw divided by the slope of
+    /// the map there, which no weight changes: it cancels in ratios of probabilities and in divergences, and has no
+    /// gradient. Only the entropy is another; the one learned with is that before the map.
     ///
     /// ```
     /// # use epgt_pg::{ActorCritic, PolicySettings};
@@ -222,8 +229,8 @@ impl ActorCritic {
     /// assert!((agent.for_task(&[0.5])[0] - 2.0 * 0.5f32.tanh()).abs() < 1e-6);
     /// ```
     pub fn for_task<'a>(&'a mut self, drawn: &'a [f32]) -> &'a [f32] {
-        match &mut self.squash {
-            Some(squash) => squash.copy(drawn),
+        match &mut self.map {
+            Some(map) => map.copy(drawn),
             None => drawn,
         }
     }
@@ -233,8 +240,8 @@ impl ActorCritic {
     pub fn act_greedy<'a>(&mut self, observations: impl Into<Rows<'a>>, n: usize, actions: &mut [f32]) {
         self.forward_policy(observations, n);
         self.distribution.mode(self.policy_output(), actions);
-        if let Some(squash) = &self.squash {
-            squash.in_place(actions);
+        if let Some(map) = &self.map {
+            map.in_place(actions);
         }
     }
 
@@ -247,8 +254,8 @@ impl ActorCritic {
         for ((row, rng), action) in rows.zip(rngs).zip(actions.chunks_exact_mut(size)) {
             self.distribution.sample(row, self.log_std(), rng, action, &mut [0.0]);
         }
-        if let Some(squash) = &self.squash {
-            squash.in_place(actions);
+        if let Some(map) = &self.map {
+            map.in_place(actions);
         }
     }
 

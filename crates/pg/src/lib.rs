@@ -28,6 +28,7 @@
 
 mod a2c;
 mod acktr;
+mod action_map;
 mod actor_critic;
 mod collect;
 mod distribution;
@@ -45,7 +46,6 @@ mod ppo;
 mod remote;
 mod rollout;
 mod rule;
-mod squash;
 mod step_control;
 mod trunk;
 pub mod update;
@@ -66,7 +66,7 @@ pub use hyperparameter::{
 };
 pub use meta_gradient::{MetaGradient, MetaGradientSettings, MetaState};
 pub use method::{Method, MethodSettings, SavedMethod};
-pub use policy_settings::{HiddenActivation, NetworkSize, PolicySettings};
+pub use policy_settings::{ActionUnit, HiddenActivation, NetworkSize, PolicySettings};
 pub use ppo::{Ppo, PpoSettings};
 pub use rollout::Rollout;
 pub use rule::{AboutRule, HOOF, META_GRADIENT, Rule, RuleSettings, SavedRule, Tuned};

@@ -19,6 +19,17 @@ epgt_settings::choice! {
     }
 }
 
+epgt_settings::choice! {
+    /// The unit in which continuous actions are drawn.
+    pub enum ActionUnit {
+        /// The task's own.
+        Task = "task",
+        /// Half of the task's range, so that its bounds are -1 and 1; a number without finite bounds has the task's
+        /// unit.
+        Range = "range",
+    }
+}
+
 impl HiddenActivation {
     /// The layers' word for it.
     pub(crate) fn of_layers(self) -> Activation {
@@ -46,10 +57,14 @@ epgt_settings::settings! {
         /// Whether weights start orthogonal (gain 1.41, last layer of the policy 0.01 and of the value 1); otherwise
         /// they are uniform within 1 / sqrt(inputs). Biases start at 0 either way.
         pub ortho_init: bool = true;
-        /// Initial log standard deviation of continuous actions. 0 explores with a deviation of 1 in the task's own
-        /// units (with squash: before it), which is far too much where the actions are confined to something like
-        /// [-0.4, 0.4]: lower it there.
-        pub log_std_init: f32 = 0.0;
+        /// The unit in which continuous actions are drawn: the task's own, or half of its range, in which the bounds are
+        /// -1 and 1.
+        pub action_unit: ActionUnit = ActionUnit::Task;
+        /// Initial log standard deviation of continuous actions, in their unit. 0 explores with a deviation of 1, which
+        /// in the task's own unit (with squash: before it) is far too much where the actions are confined to something
+        /// like [-0.4, 0.4]: lower it there, or use units of the range. With auto the noise of all numbers of an action
+        /// together has a length of 1: its deviation is 1 over the root of their count.
+        pub log_std_init: Option<f32> = Some(0.0);
         /// Whether continuous actions are bent into the task's bounds by a tanh, instead of being clipped to them.
         /// Entropies are those before it.
         pub squash: bool = false;
@@ -124,14 +139,23 @@ impl PolicySettings {
             let why = " with value_hidden: leave one of them out";
             return Err(PgError::unusable("shared = true", why));
         }
-        if !self.log_std_init.is_finite() {
-            return Err(PgError::value(
-                "log_std_init",
-                self.log_std_init,
-                "a finite number is wanted",
-            ));
+        if let Some(log_std) = self.log_std_init.filter(|log_std| !log_std.is_finite()) {
+            return Err(PgError::value("log_std_init", log_std, "a finite number is wanted"));
         }
         Ok(())
+    }
+
+    /// The log standard deviation that each of `count` numbers of an action starts with.
+    ///
+    /// ```
+    /// use epgt_pg::PolicySettings;
+    /// let auto = PolicySettings { log_std_init: None, ..Default::default() };
+    /// assert_eq!((auto.initial_log_std(1), auto.initial_log_std(4)), (0.0, 0.5f32.ln()));
+    /// ```
+    pub fn initial_log_std(&self, count: usize) -> f32 {
+        // Of one number it is 0, and not -0.
+        self.log_std_init
+            .unwrap_or_else(|| (1.0 / (count.max(1) as f32).sqrt()).ln())
     }
 
     /// Refuses what does not fit the task, in one sentence: only numbers between finite bounds can be squashed, and the

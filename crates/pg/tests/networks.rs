@@ -254,7 +254,7 @@ fn squashed_actions_reach_the_task_and_draws_are_learned_from() {
     let play = |squash| {
         let policy = PolicySettings {
             squash,
-            log_std_init: 1.0,
+            log_std_init: Some(1.0),
             ..Default::default()
         };
         let (mut envs, _, mut agent, mut rollout) = setup("Pendulum-v1", 2, &policy, 100);

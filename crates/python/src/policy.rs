@@ -98,6 +98,7 @@ impl NativePolicy {
         let activation = if image { "relu" } else { settings.activation.name() };
         told.set_item("activation", activation)?;
         told.set_item("squash", settings.squash)?;
+        told.set_item("action_unit", settings.action_unit.name())?;
         told.set_item("conv_kernels", &settings.conv_kernels)?;
         told.set_item("conv_strides", &settings.conv_strides)?;
         Ok(told)

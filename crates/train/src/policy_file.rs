@@ -19,7 +19,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use epgt_envs::{EnvError, Normalizer, RowShape, Space, TaskSpec};
-use epgt_pg::{ActorCritic, PgError, PolicySettings};
+use epgt_pg::{ActionUnit, ActorCritic, PgError, PolicySettings};
 use epgt_rng::Pcg64;
 use epgt_settings::{SettingError, Settings, number};
 use safetensors::tensor::TensorView;
@@ -62,6 +62,9 @@ struct Description {
     /// Whether an action is `middle + half * tanh(output)` of the task's bounds.
     #[serde(default)]
     squash: bool,
+    /// The unit of continuous actions, where it is not the task's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    action_unit: Option<String>,
     /// The layers of a network on images; `hidden`, `value_hidden`, `shared` and `activation` mean nothing then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     image: Option<ImageLayers>,
@@ -260,8 +263,11 @@ impl From<ArtifactError> for PolicyError {
     }
 }
 
-const FORMAT: u32 = 3;
-/// What files are given whose observations are numbers, so that older programs read them.
+/// What files are given whose actions are in units of the range.
+const FORMAT: u32 = 4;
+/// What files of networks on images are given, so that older programs read them.
+const FORMAT_OF_IMAGES: u32 = 3;
+/// The same where observations are numbers.
 const FORMAT_OF_NUMBERS: u32 = 2;
 
 /// The file of these networks.
@@ -278,8 +284,14 @@ pub fn encode(
         conv_strides: settings.conv_strides.clone(),
         image_hidden: settings.image_hidden.clone(),
     });
+    // Squashed actions lie within the bounds in either unit.
+    let in_range = settings.action_unit == ActionUnit::Range && !settings.squash && networks.log_std.is_some();
     let mut description = Description {
-        format: image.as_ref().map_or(FORMAT_OF_NUMBERS, |_| FORMAT),
+        format: match (in_range, image.is_some()) {
+            (true, _) => FORMAT,
+            (false, true) => FORMAT_OF_IMAGES,
+            (false, false) => FORMAT_OF_NUMBERS,
+        },
         task: task.id.to_string(),
         env: task.options.changed(),
         hidden: settings.hidden.clone(),
@@ -288,6 +300,7 @@ pub fn encode(
         value_hidden: settings.value_hidden.clone(),
         shared: settings.shared,
         squash: settings.squash,
+        action_unit: in_range.then(|| settings.action_unit.name().to_string()),
         image,
         digest: None,
     };
@@ -442,6 +455,9 @@ fn decode(bytes: &[u8], registry: &Registry) -> Result<Policy, Refusal> {
         settings.image_hidden = image.image_hidden;
     }
     settings.assign("activation", &description.activation)?;
+    if let Some(unit) = description.action_unit {
+        settings.assign("action_unit", &unit)?;
+    }
     settings.validate()?;
     settings.validate_for(&task)?;
     let shape = RowShape::from(env.observation_space());
@@ -531,18 +547,21 @@ mod tests {
     #[test]
     fn a_policy_of_any_shape_read_back_acts_the_same() {
         let mut answers = Vec::new();
-        for (value_hidden, shared, squash, activation) in [
-            (None, false, false, HiddenActivation::Tanh),
-            (None, false, true, HiddenActivation::Tanh),
-            (Some(vec![5, 4]), false, false, HiddenActivation::Elu),
-            (Some(vec![]), false, true, HiddenActivation::Relu),
-            (None, true, false, HiddenActivation::LeakyRelu),
-            (None, true, true, HiddenActivation::Elu),
+        use ActionUnit::{Range, Task};
+        for (value_hidden, shared, squash, action_unit, activation) in [
+            (None, false, false, Task, HiddenActivation::Tanh),
+            (None, false, false, Range, HiddenActivation::Tanh),
+            (None, false, true, Task, HiddenActivation::Tanh),
+            (Some(vec![5, 4]), false, false, Task, HiddenActivation::Elu),
+            (Some(vec![]), false, true, Task, HiddenActivation::Relu),
+            (None, true, false, Task, HiddenActivation::LeakyRelu),
+            (None, true, true, Task, HiddenActivation::Elu),
         ] {
             let settings = PolicySettings {
                 value_hidden,
                 shared,
                 squash,
+                action_unit,
                 activation,
                 ..small()
             };
@@ -621,8 +640,8 @@ mod tests {
         let text = r#""format\":2"#.as_bytes();
         let at = bytes.windows(text.len()).position(|window| window == text).unwrap();
         let mut newer = bytes.clone();
-        newer[at + text.len() - 1] = b'4';
-        assert_eq!(reason(&newer), "it has format 4, and this version reads up to 3");
+        newer[at + text.len() - 1] = b'5';
+        assert_eq!(reason(&newer), "it has format 5, and this version reads up to 4");
     }
 
     #[test]

@@ -81,9 +81,9 @@ impl Peer {
             "normalize_rewards": run.normalize_rewards,
             "hidden": policy.hidden,
             "activation": policy.activation.name(),
-            "log_std_init": policy.log_std_init,
         });
         let task = config.task().map_err(output::told)?;
+        settings["log_std_init"] = json!(policy.initial_log_std(task.action.len()));
         settings["options"] = json!(task.options.changed());
         if task.image.is_some() {
             settings["atari"] = json!(task.is_atari());

@@ -3,7 +3,7 @@ use super::*;
 fn agent(actions: &Space, hidden: Vec<usize>) -> ActorCritic {
     let settings = PolicySettings {
         hidden,
-        log_std_init: -1.0,
+        log_std_init: Some(-1.0),
         ..Default::default()
     };
     ActorCritic::new(&settings, 3, actions, &mut Pcg64::from_seed(7))
