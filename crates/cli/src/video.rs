@@ -225,7 +225,7 @@ impl Reel {
 
 fn bytes(picture: &Picture) -> usize {
     match picture {
-        Picture::Flat(_) => 0,
+        Picture::Flat(_) | Picture::Solid(_) => 0,
         Picture::Pixels { pixels, .. } => size_of_val(&pixels[..]),
     }
 }
@@ -352,8 +352,9 @@ mod tests {
                 let reel = reel(steps, rate, limits, 0);
                 let count = reel.frames.len();
                 assert!(count <= limits.frames, "{count} of {steps} steps");
+                let due = steps / (rate / limits.per_second).ceil() as u64;
                 assert!(
-                    count as u64 > (steps / 2).min(limits.frames as u64 / 2 - 1),
+                    count as u64 > due.min(limits.frames as u64 / 2 - 2),
                     "{count} of {steps} steps"
                 );
                 assert_eq!(reel.frames.last().map(|(step, _)| *step), Some(steps));
@@ -363,8 +364,8 @@ mod tests {
                 // The last picture may follow the one before sooner.
                 let (_, regular) = moving.split_last().unwrap();
                 assert!(regular.iter().all(|&shown| shown >= least), "{steps} at {rate}");
-                let due = steps as f64 / rate * ticks;
-                assert!((moving.iter().sum::<u64>() as f64 - due).abs() <= 1.0);
+                let lasts = steps as f64 / rate * ticks;
+                assert!((moving.iter().sum::<u64>() as f64 - lasts).abs() <= 1.0);
             }
         }
     }

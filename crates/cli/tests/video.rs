@@ -67,7 +67,7 @@ fn a_video_that_cannot_be_made_is_refused_and_leaves_nothing() {
         &["--video", "out.png"],
         &["out.png is neither an MP4 nor a GIF", ".gif"],
     );
-    refused(&["--video", ""], &["is neither an MP4 nor a GIF"]);
+    refused(&["--video", ".."], &["is neither an MP4 nor a GIF"]);
     refused(&["--video", "nowhere/out.gif"], &["nowhere/out.gif cannot be written"]);
     refused(
         &["--video", "out.gif", "--video-episodes", "0"],

@@ -1,6 +1,6 @@
 //! What an environment shows, in whichever of the forms it has it.
 
-use crate::{Color, Scene};
+use crate::{Color, Scene, Scene3d};
 
 /// What an environment looks like now: something to be drawn, or pixels that somebody has drawn already.
 ///
@@ -15,6 +15,8 @@ use crate::{Color, Scene};
 pub enum Picture {
     /// Flat shapes.
     Flat(Scene),
+    /// Solids in space.
+    Solid(Scene3d),
     /// A picture that the environment has drawn by itself.
     Pixels {
         /// Pixels in a row.

@@ -1,5 +1,6 @@
 //! Draws what an environment shows: [`draw_picture`] turns a [`Picture`](epgt_envs::Picture) of any kind into an
-//! [`Image`], [`draw`] a flat [`Scene`](epgt_envs::Scene); [`Gif`] makes an animation of images, [`png`] a file of a
+//! [`Image`], [`draw`] a flat [`Scene`](epgt_envs::Scene), [`draw_3d`] a
+//! [`Scene3d`](epgt_envs::Scene3d); [`Gif`] makes an animation of images, [`png`] a file of a
 //! single one.
 //!
 //! An animation is written in two passes, so that only one frame is in memory at a time: a [`Palette`] is made of all
@@ -22,11 +23,14 @@
 
 mod gif;
 mod image;
+mod intersect;
 mod lzw;
 mod palette;
 mod picture;
 mod png;
 mod raster;
+mod raycast;
+mod vector;
 
 pub use gif::Gif;
 pub use image::Image;
@@ -34,3 +38,4 @@ pub use palette::{Colors, Palette};
 pub use picture::{draw_picture, picture_size};
 pub use png::png;
 pub use raster::{draw, fitting_size};
+pub use raycast::draw_3d;

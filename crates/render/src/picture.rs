@@ -2,7 +2,10 @@
 
 use epgt_envs::{Color, Picture};
 
-use crate::{Image, draw, fitting_size};
+use crate::{Image, draw, draw_3d, fitting_size};
+
+/// The shape of a picture of solids, which has none of its own.
+const SHAPE: [usize; 2] = [4, 3];
 
 /// The size of a picture's image within these bounds: the largest of its shape. Pixels that are there already are made
 /// smaller where they must be, and larger only by whole factors, so that they stay what they are.
@@ -17,6 +20,10 @@ use crate::{Image, draw, fitting_size};
 pub fn picture_size(picture: &Picture, width: usize, height: usize) -> (usize, usize) {
     match picture {
         Picture::Flat(scene) => fitting_size(scene, width, height),
+        Picture::Solid(_) => {
+            let unit = (width / SHAPE[0]).min(height / SHAPE[1]).max(1);
+            (SHAPE[0] * unit, SHAPE[1] * unit)
+        }
         Picture::Pixels { width: across, pixels } => {
             let down = pixels.len().checked_div(*across).unwrap_or(0).max(1);
             let across = (*across).max(1);
@@ -43,6 +50,7 @@ pub fn picture_size(picture: &Picture, width: usize, height: usize) -> (usize, u
 pub fn draw_picture(picture: &Picture, width: usize, height: usize) -> Image {
     match picture {
         Picture::Flat(scene) => draw(scene, width, height),
+        Picture::Solid(scene) => draw_3d(scene, width, height),
         Picture::Pixels { width: across, pixels } => scaled(pixels, *across, width, height),
     }
 }
