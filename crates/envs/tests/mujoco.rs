@@ -1,7 +1,7 @@
 //! What holds for the MuJoCo tasks by themselves: exact states, pictures, and refusals.
 
 use epgt_envs::mujoco::{Installation, Library, Model, MujocoEnv, installation};
-use epgt_envs::{Entry, Env, EnvError, Shape, Space, find, tasks};
+use epgt_envs::{Entry, Env, EnvError, Form, Picture, Scene3d, Space, find, tasks};
 use epgt_rng::Pcg64;
 use epgt_testing::needs;
 use std::path::{Path, PathBuf};
@@ -42,26 +42,57 @@ fn a_restored_simulation_goes_on_bit_for_bit() {
     }
 }
 
+fn scene(env: &mut MujocoEnv) -> Scene3d {
+    match env.picture() {
+        Ok(Some(Picture::Solid(scene))) => scene,
+        other => panic!("{other:?}"),
+    }
+}
+
 #[needs(mujoco)]
 #[test]
 fn the_picture_moves_along_with_the_body() {
     let mut env = MujocoEnv::open("HalfCheetah-v5").expect("a task");
     env.reset(Some(0), &mut [0.0; 17]).expect("a reset");
-    let before = env.scene().expect("a picture");
-    let limbs = before
-        .shapes
-        .iter()
-        .filter(|shape| matches!(shape, Shape::Line { width, .. } if *width > 0.06));
-    assert!(limbs.count() >= 8, "torso, head and six limbs");
+    let before = scene(&mut env);
+    let is_limb = |form: &Form| matches!(form, Form::Capsule { radius, .. } if *radius > 0.03);
+    let limbs = before.solids.iter().filter(|solid| is_limb(&solid.form));
+    assert_eq!(limbs.count(), 8, "torso, head and six limbs");
+    let torso = env.data().body(1)[0] as f32;
     for _ in 0..50 {
         env.step(&[1.0, -1.0, 1.0, -1.0, 1.0, -1.0], &mut [0.0; 17])
             .expect("a step");
     }
-    let after = env.scene().expect("a picture");
-    let torso = env.data().body(1)[0] as f32;
-    assert!((after.low[0] + after.high[0] - 2.0 * torso).abs() < 1e-4);
-    assert_ne!(before.shapes, after.shapes);
+    let after = scene(&mut env);
+    let moved = env.data().body(1)[0] as f32 - torso;
+    for (before, after) in [
+        (before.camera.position, after.camera.position),
+        (before.camera.target, after.camera.target),
+    ] {
+        assert!((after[0] - before[0] - moved).abs() < 1e-4);
+        assert_eq!(after[1..], before[1..]);
+    }
+    assert_ne!(before.solids, after.solids);
     assert_eq!(env.steps_per_second(), 20.0);
+}
+
+#[needs(mujoco)]
+#[test]
+fn every_task_shows_its_shapes_where_the_simulation_has_them() {
+    for id in tasks().iter().map(|task| &task.id) {
+        let Ok(mut env) = MujocoEnv::open(id) else { continue };
+        let size = env.observation_space().size();
+        env.reset(Some(1), &mut vec![0.0; size]).expect("a reset");
+        let scene = scene(&mut env);
+        let visible = env.data().model().geoms().iter().filter(|geom| geom.rgba[3] > 0.0);
+        assert_eq!(scene.solids.len(), visible.count(), "{id}");
+        for solid in &scene.solids {
+            let numbers = solid.axes.as_flattened().iter().chain(&solid.center);
+            assert!(numbers.copied().all(f32::is_finite), "{id}: {solid:?}");
+            let length = |axis: [f32; 3]| axis.iter().map(|x| x * x).sum::<f32>();
+            assert!(solid.axes.iter().all(|&axis| (length(axis) - 1.0).abs() < 1e-5), "{id}");
+        }
+    }
 }
 
 #[needs(mujoco)]

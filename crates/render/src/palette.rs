@@ -1,6 +1,6 @@
 //! At most 256 colours for an animation: its own where they are so few, else those of a median cut.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
 use epgt_envs::Color;
 
@@ -12,7 +12,7 @@ const MOST: usize = 256;
 /// How often each colour is seen.
 #[derive(Clone, Debug, Default)]
 pub struct Colors {
-    counts: BTreeMap<Color, u64>,
+    counts: HashMap<Color, u64>,
 }
 
 impl Colors {
@@ -35,7 +35,9 @@ impl Colors {
     /// assert_eq!(colors.palette().colors(), [[1, 2, 3], [7, 8, 9]]);
     /// ```
     pub fn palette(self) -> Palette {
-        let mut boxes = vec![Group::new(self.counts.into_iter().collect())];
+        let mut counted: Vec<(Color, u64)> = self.counts.into_iter().collect();
+        counted.sort_unstable();
+        let mut boxes = vec![Group::new(counted)];
         while boxes.len() < MOST {
             let widest = (0..boxes.len()).max_by(|&a, &b| boxes[a].spread.total_cmp(&boxes[b].spread));
             let Some(i) = widest.filter(|&i| boxes[i].spread > 0.0) else {
@@ -61,7 +63,7 @@ impl Colors {
 #[derive(Clone, Debug, Default)]
 pub struct Palette {
     colors: Vec<Color>,
-    indices: BTreeMap<Color, u8>,
+    indices: HashMap<Color, u8>,
 }
 
 impl Palette {

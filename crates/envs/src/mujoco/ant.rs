@@ -92,7 +92,14 @@ pub(super) const V4: Definition = Definition {
         }
         (moment.speed() + bonus - cost, over)
     },
-    view: View::side(0.6, [2.4, 1.35]),
+    view: View {
+        target: [0.0, 0.0, 0.45],
+        follow: [true, true, false],
+        distance: 3.6,
+        turn: 30.0,
+        height: 26.0,
+        ..View::BESIDE
+    },
 };
 
 pub(super) const V5: Definition = Definition {

@@ -10,7 +10,7 @@ use super::picture::{self, View};
 use super::terms::Terms;
 use crate::env::{decode_state, encode_state};
 use crate::space::{not_a_number, wrong_size};
-use crate::{Env, EnvError, Options, Scene, Space, Step, TaskSpec};
+use crate::{Env, EnvError, Options, Picture, Space, Step, TaskSpec};
 use epgt_rng::Pcg64;
 
 /// A task, besides what its model says.
@@ -339,8 +339,8 @@ impl Env for MujocoEnv {
         })
     }
 
-    fn scene(&self) -> Option<Scene> {
-        Some(picture::draw(&self.data, &self.definition.view))
+    fn picture(&mut self) -> Result<Option<Picture>, EnvError> {
+        Ok(Some(Picture::Solid(picture::draw(&self.data, &self.definition.view))))
     }
 
     fn steps_per_second(&self) -> f64 {

@@ -29,7 +29,11 @@ pub(super) const V5: Definition = Definition {
         ..Terms::NONE
     },
     reset: Reset::Normal,
-    view: View::side(0.8, [2.4, 1.35]),
+    view: View {
+        target: [0.1, 0.0, 0.5],
+        distance: 2.5,
+        ..View::BESIDE
+    },
     ..PLANAR
 };
 

@@ -95,7 +95,13 @@ pub(super) const WALK_V4: Definition = Definition {
         let (bonus, over) = moment.health_v4(healthy(moment));
         (moment.terms().forward * moment.speed() + bonus - effort(moment), over)
     },
-    view: View::side(1.0, [2.4, 1.35]),
+    view: View {
+        target: [0.0, 0.0, 0.9],
+        follow: [true, true, false],
+        distance: 3.0,
+        turn: 30.0,
+        ..View::BESIDE
+    },
 };
 
 pub(super) const WALK_V5: Definition = Definition {
@@ -134,6 +140,10 @@ pub(super) const STAND_V4: Definition = Definition {
     judge: |moment| {
         let height = moment.after / moment.state.data.model().timestep();
         (height - effort(moment) - contact_cost(moment) + 1.0, false)
+    },
+    view: View {
+        target: [0.4, 0.0, 0.6],
+        ..WALK_V4.view
     },
     ..WALK_V4
 };

@@ -36,7 +36,13 @@ pub(super) const SINGLE_V5: Definition = Definition {
         let over = fallen(moment);
         (if over { 0.0 } else { 1.0 }, over)
     },
-    view: View::side(0.2, [1.6, 0.9]),
+    view: View {
+        target: [0.0, 0.0, 0.25],
+        follow: [false; 3],
+        turn: 8.0,
+        distance: 2.1,
+        ..View::BESIDE
+    },
 };
 
 pub(super) const SINGLE_V4: Definition = Definition {
@@ -71,7 +77,13 @@ pub(super) const DOUBLE_V5: Definition = Definition {
     measure: |_| 0.0,
     observe: |state, row| observe(state, row, 1),
     judge: |moment| judge(moment, 0.0),
-    view: View::side(0.5, [2.0, 1.125]),
+    view: View {
+        target: [0.0, 0.0, 0.5],
+        follow: [false; 3],
+        turn: 8.0,
+        distance: 3.2,
+        ..View::BESIDE
+    },
 };
 
 pub(super) const DOUBLE_V4: Definition = Definition {

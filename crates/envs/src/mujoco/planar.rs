@@ -34,7 +34,7 @@ pub(super) const PLANAR: Definition = Definition {
         row.extend(state.get(Array::Qvel));
     },
     judge: |moment| judge(moment, (0.0, false)),
-    view: View::side(0.9, [2.0, 1.125]),
+    view: View::BESIDE,
 };
 
 /// The same for a body that can fall.

@@ -65,7 +65,14 @@ pub(super) const V5: Definition = Definition {
         let distance = -gap(&moment.state, 1, 2) * terms.distance;
         (distance - control_cost(terms.control, moment.action) + near, false)
     },
-    view: View::top([0.3, -0.2], [1.6, 0.9], false),
+    view: View {
+        target: [0.2, -0.2, -0.2],
+        follow: [false; 3],
+        distance: 2.0,
+        turn: 125.0,
+        height: 32.0,
+        tile: 0.25,
+    },
 };
 
 /// The distance between two bodies.

@@ -46,7 +46,14 @@ pub(super) const V5: Definition = Definition {
             false,
         )
     },
-    view: View::top([0.0, 0.0], [0.5, 0.3], false),
+    view: View {
+        target: [0.0, 0.0, 0.0],
+        follow: [false; 3],
+        distance: 0.88,
+        turn: 0.0,
+        height: 62.0,
+        tile: 0.1,
+    },
 };
 
 pub(super) const V4: Definition = Definition {

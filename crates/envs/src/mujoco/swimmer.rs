@@ -30,7 +30,14 @@ pub(super) const V5: Definition = Definition {
         row.extend(state.positions(2));
         row.extend(state.get(Array::Qvel));
     },
-    view: View::top([-1.0, 0.0], [4.0, 2.25], true),
+    view: View {
+        target: [0.0, 0.0, 0.0],
+        follow: [true, true, false],
+        distance: 4.6,
+        turn: 0.0,
+        height: 48.0,
+        ..View::BESIDE
+    },
     ..PLANAR
 };
 

@@ -32,7 +32,7 @@ pub struct Sizes {
 /// One shape of a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Geom {
-    /// MuJoCo's number of its kind: 0 plane, 2 sphere, 3 capsule, 5 cylinder, 6 box.
+    /// MuJoCo's number of its kind: 0 plane, 2 sphere, 3 capsule, 4 ellipsoid, 5 cylinder, 6 box.
     pub kind: i32,
     /// The body that it belongs to.
     pub body: usize,
@@ -40,6 +40,8 @@ pub struct Geom {
     pub size: [f64; 3],
     /// Red, green, blue and opacity, each from 0 to 1.
     pub rgba: [f32; 4],
+    /// The material that it is made of.
+    pub material: Option<usize>,
 }
 
 /// A compiled model. It never changes, so simulations share it.
@@ -150,13 +152,14 @@ impl Model {
             let paints: Vec<[f32; 4]> = buffer.copy(raw, at::MAT_RGBA, size(at::NMAT)?)?;
             for i in 0..sizes.ngeom {
                 // A shape's own colour goes before its material's, unless it is the one that none was given for.
-                let material = usize::try_from(materials[i]).ok().and_then(|id| paints.get(id));
-                let material = material.filter(|_| colors[i] == NO_COLOR);
+                let material = usize::try_from(materials[i]).ok().filter(|&id| id < paints.len());
+                let paint = material.map(|id| &paints[id]).filter(|_| colors[i] == NO_COLOR);
                 self.geoms.push(Geom {
                     kind: kinds[i],
                     body: usize::try_from(bodies[i]).map_err(|_| unknown_layout())?,
                     size: extents[i],
-                    rgba: *material.unwrap_or(&colors[i]),
+                    rgba: *paint.unwrap_or(&colors[i]),
+                    material,
                 });
             }
         }
