@@ -52,7 +52,7 @@ def test_every_method_schedules(method: str) -> None:
 def test_a_state_goes_on_as_if_nothing_had_happened() -> None:
     make = lambda: epgt.Scheduler(
         {"lr": RATES, "momentum": "uniform:0..0.8:3"}, start={"momentum": 0.0}, hold=5, updates=100
-    )  # noqa: E731
+    )
     rng = np.random.default_rng(0)
     moments = [(rng.standard_normal((4, 2)), rng.standard_normal((4, 2))) for _ in range(60)]
 
