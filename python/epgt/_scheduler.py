@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _epgt
-from ._checks import mapping, numbers, whole
+from ._checks import NUMBERS, mapping, number, numbers, whole
 from ._errors import ConfigError, InputError
 from ._settings import text
 
 MOST_ROWS = 64
 """The most rows that a tensor is seen as."""
-NUMBERS = (int, float, np.integer, np.floating)
 
 Tensors = Any
 """An array, a tensor of PyTorch's, or several of them."""
@@ -129,21 +128,15 @@ def _grid(name: str, values: Sequence[float] | str, start: float | None) -> tupl
     if isinstance(values, str):
         if start is None:
             raise ConfigError(f"{name} needs a value to start from: start={{{name!r}: ...}}")
-        return name, _number(name, start), values
+        return name, number(name, start), values
     try:
-        listed = sorted(_number(name, value) for value in values)
+        listed = sorted(number(name, value) for value in values)
     except TypeError as error:
         raise ConfigError(f"{name} is tuned to {values!r}; a list of numbers or a text is wanted") from error
     if not listed:
         raise ConfigError(f"{name} has no values to choose from")
-    middle = listed[(len(listed) - 1) // 2] if start is None else _number(name, start)
+    middle = listed[(len(listed) - 1) // 2] if start is None else number(name, start)
     return name, middle, ":".join(map(repr, listed))
-
-
-def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, NUMBERS) or not np.isfinite(float(value)):
-        raise ConfigError(f"{name} = {value!r} cannot be used: a finite number is wanted")
-    return float(value)
 
 
 def _listed(tensors: Tensors) -> list[Any]:
