@@ -126,6 +126,7 @@ class _Watcher:
         self._directories = directories
         if self._shown:
             self._line = Line(len(directories), sys.stderr)
+        self._tell("begin")
 
     def progress(self, run: int, progress: dict[str, Any]) -> None:
         if self._line is not None:
@@ -147,6 +148,14 @@ class _Watcher:
         finally:
             if self._line is not None:
                 self._line.close()
+            if self._directories:
+                self._tell("end")
+
+    def _tell(self, method: str) -> None:
+        """Tells a callback that wants to know it which runs begin or end."""
+        told = getattr(self._callback, method, None)
+        if callable(told):
+            told([Run(directory) for directory in self._directories])
 
 
 @overload
@@ -213,8 +222,9 @@ def train(
     `epgt train --help` lists them all. What is not said has the task's default.
 
     The run is kept in `directory`, or in a new one below `runs`; a run that is there is replaced only with `overwrite`.
-    `callback` is called with every row of metrics, and stops the training where it returns False. Ctrl-C and exceptions
-    of the callback stop it too; the run saves itself and can be resumed. `progress` says whether a line on stderr tells
+    `callback` is called with every row of metrics, and stops the training where it returns False; where it has methods
+    `begin` and `end`, they are given the runs before and afterwards. Ctrl-C and exceptions of the callback stop it too;
+    the run saves itself and can be resumed. `progress` says whether a line on stderr tells
     how it goes; None is where somebody looks.
     """
     named = {"algo": algo, "steps": steps, "seed": seed, "scheduler": scheduler, "tune": tune}

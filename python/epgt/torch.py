@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ._checks import mapping, number
 from ._errors import ConfigError, InputError, MissingPackage
 from ._network import CLIP, EPSILON, Network
 from ._scheduler import Scheduler
@@ -120,7 +121,7 @@ class HyperScheduler:
     """Schedules the hyperparameters of an optimiser, with the methods of PyTorch's own schedulers.
 
     `tune` names entries of the optimiser's groups (`lr`, `weight_decay`, `momentum`, ...) with their values; each
-    begins with the optimiser's own. `updates` is the number of steps of the whole training. `step` is called after the
+    begins with the optimiser's own, or with that of `start`. `updates` is the number of steps of the whole training. `step` is called after the
     optimiser's own step and sets the values of the next one; it is told how good the result is whenever that is known,
     the more the better, for example the negative loss of validation. Other keywords are those of `epgt.Scheduler`.
     """
@@ -131,18 +132,21 @@ class HyperScheduler:
         tune: Mapping[str, Sequence[float] | str],
         *,
         updates: int,
+        start: Mapping[str, float] | None = None,
         **settings: Any,
     ) -> None:
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise InputError(f"an optimiser of PyTorch's is wanted, and {type(optimizer).__name__} was given")
         self.optimizer = optimizer
-        start = {}
-        for name in tune:
+        said = mapping("start", start)
+        self.start: dict[str, float] = {}
+        """Where each begins."""
+        for name in mapping("tune", tune):
             values = [group.get(name) for group in optimizer.param_groups]
             if not isinstance(values[0], (int, float)) or isinstance(values[0], bool):
                 raise ConfigError(f"{type(optimizer).__name__} has no number {name} to schedule")
-            start[name] = float(values[0])
-        self.scheduler = Scheduler(tune, updates=updates, start=start, **settings)
+            self.start[name] = number(name, said.get(name, values[0]))
+        self.scheduler = Scheduler(tune, updates=updates, start=self.start, **settings)
         self.last_epoch = 0
         """Steps that values were set for, as PyTorch's schedulers call it."""
         self._choose()
@@ -152,6 +156,10 @@ class HyperScheduler:
         if reward is not None:
             self.scheduler.reward(reward.item() if isinstance(reward, torch.Tensor) else reward)
         self._choose()
+
+    def apply(self) -> None:
+        """Puts the values in force again, where somebody else has changed the optimiser's."""
+        self._put(self._values)
 
     def get_last_lr(self) -> list[float]:
         """The learning rate of each group."""
