@@ -36,7 +36,7 @@ class Callback(lightning.Callback):
         **settings: Any,
     ) -> None:
         super().__init__()
-        if mode not in ("min", "max"):
+        if not isinstance(mode, str) or mode not in ("min", "max"):
             raise ConfigError(f"mode={mode!r} cannot be used; min or max is wanted")
         if not isinstance(monitor, str):
             raise InputError(f"monitor={monitor!r} cannot be used; the name of a logged metric is wanted")

@@ -133,14 +133,14 @@ class Trainable(tune.Trainable):
     def _begin(self, config: Mapping[str, Any]) -> None:
         said = dict(config)
         self._task = said.pop("task", None)
-        if self._task is None:
+        if not isinstance(self._task, str) and not callable(self._task):
             raise ConfigError('there is no task; say which: param_space={"task": "CartPole-v1", ...}')
         self._env = None if isinstance(self._task, str) else self._task
         self._threads = said.pop("threads", 1)
         steps = said.get("steps", 100_000)
         said["steps"] = whole("steps", int(steps) if isinstance(steps, float) and steps.is_integer() else steps, 1)
-        iteration_steps = said.pop("iteration_steps", None) or max(said["steps"] // 10, 1)
-        self._iteration_steps = whole("iteration_steps", iteration_steps, 1)
+        tenth = max(said["steps"] // 10, 1)
+        self._iteration_steps = whole("iteration_steps", said.pop("iteration_steps", tenth), 1)
         if "learning_rate" in said:
             said.setdefault("step_control", "rate")
         said.setdefault("scheduler", "fixed")

@@ -158,7 +158,7 @@ class Callback(BaseCallback):
         **settings: object,
     ) -> None:
         super().__init__(verbose)
-        if step_control not in ("rate", "divergence"):
+        if not isinstance(step_control, str) or step_control not in ("rate", "divergence"):
             raise ConfigError(f"step_control={step_control!r} cannot be used; rate or divergence is wanted")
         if reward is not None and not callable(reward):
             raise InputError(f"reward is of type {type(reward).__name__}; a function of the model is wanted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._checks import mapping, number
+from ._checks import mapping, number, whole
 from ._errors import ConfigError, InputError, MissingPackage
 from ._network import CLIP, EPSILON, Network
 from ._scheduler import Scheduler
@@ -171,9 +171,15 @@ class HyperScheduler:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Takes back what `state_dict` gave; the values in force then are in force again."""
-        self.scheduler.load_state_dict(state["scheduler"])
-        self.last_epoch = int(state["last_epoch"])
-        self._put(state["values"])
+        found = mapping("the state", state)
+        values = found.get("values")
+        if not isinstance(values, Mapping) or set(values) != set(self.start):
+            raise InputError("the state is not one of a scheduler that was made like this one")
+        values = {name: number(name, value) for name, value in values.items()}
+        done = whole("last_epoch", found.get("last_epoch"), 0)
+        self.scheduler.load_state_dict(mapping("the scheduler's state", found.get("scheduler")))
+        self.last_epoch = done
+        self._put(values)
 
     @property
     def values(self) -> dict[str, float]:

@@ -40,7 +40,7 @@ class Callback(transformers.TrainerCallback, ExportableState):
         mode: str = "min",
         **settings: Any,
     ) -> None:
-        if mode not in ("min", "max"):
+        if not isinstance(mode, str) or mode not in ("min", "max"):
             raise ConfigError(f"mode={mode!r} cannot be used; min or max is wanted")
         if not isinstance(metric, str):
             raise InputError(f"metric={metric!r} cannot be used; the name of a metric is wanted")
