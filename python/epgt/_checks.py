@@ -11,9 +11,10 @@ from typing import Any, Union
 import numpy as np
 from numpy.typing import NDArray
 
-from ._errors import InputError
+from ._errors import ConfigError, InputError
 
 StrPath = Union[str, "os.PathLike[str]"]
+NUMBERS = (int, float, np.integer, np.floating)
 MOST = 2**63 - 1
 """The largest whole number that is taken."""
 
@@ -28,6 +29,13 @@ def whole(name: str, value: object, least: int, most: int = MOST) -> int:
         pass
     wanted = f"from {least} up" if most == MOST else f"from {least} to {most}"
     raise InputError(f"{name}={value!r} cannot be used; a whole number {wanted} is wanted")
+
+
+def number(name: str, value: object) -> float:
+    """A finite number, and no bool."""
+    if isinstance(value, bool) or not isinstance(value, NUMBERS) or not np.isfinite(float(value)):
+        raise ConfigError(f"{name} = {value!r} cannot be used: a finite number is wanted")
+    return float(value)
 
 
 def path(name: str, value: StrPath) -> Path:

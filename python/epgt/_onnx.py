@@ -6,7 +6,7 @@ numbers are those of the fields in ONNX's own definition (onnx.proto), by which 
 
 from __future__ import annotations
 
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ IR_VERSION, OPSET = 8, 17
 TYPES: dict[Any, int] = {np.dtype("float32"): 1, np.dtype("uint8"): 2, np.dtype("int64"): 7, np.dtype("float64"): 11}
 """The numbers of the types of tensors."""
 
-Value = Union[int, str, bytes]
+Value = int | str | bytes
 
 
 def _varint(number: int) -> bytes:

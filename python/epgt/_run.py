@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _epgt
-from ._checks import StrPath, mapping, path, whole
+from ._checks import StrPath, mapping, number, path, whole
 from ._errors import InputError, PolicyError, RunError
 from ._optional import optional
 from ._policy import Evaluation, Policy
@@ -102,12 +102,13 @@ class Run:
         self,
         *,
         steps: int | None = None,
+        values: Mapping[str, float] | None = None,
         callback: Callback | None = None,
         progress: bool | None = None,
         threads: int | None = None,
     ) -> Run:
         """Goes on with the run; see `resume`."""
-        return resume(self.directory, steps=steps, callback=callback, progress=progress, threads=threads, env=self._env)
+        return _resume(self.directory, False, steps, values, callback, progress, threads, self._env)[0]
 
 
 class _Watcher:
@@ -125,6 +126,7 @@ class _Watcher:
         self._directories = directories
         if self._shown:
             self._line = Line(len(directories), sys.stderr)
+        self._tell("begin")
 
     def progress(self, run: int, progress: dict[str, Any]) -> None:
         if self._line is not None:
@@ -146,6 +148,14 @@ class _Watcher:
         finally:
             if self._line is not None:
                 self._line.close()
+            if self._directories:
+                self._tell("end")
+
+    def _tell(self, method: str) -> None:
+        """Tells a callback that wants to know it which runs begin or end."""
+        told = getattr(self._callback, method, None)
+        if callable(told):
+            told([Run(directory) for directory in self._directories])
 
 
 @overload
@@ -212,8 +222,9 @@ def train(
     `epgt train --help` lists them all. What is not said has the task's default.
 
     The run is kept in `directory`, or in a new one below `runs`; a run that is there is replaced only with `overwrite`.
-    `callback` is called with every row of metrics, and stops the training where it returns False. Ctrl-C and exceptions
-    of the callback stop it too; the run saves itself and can be resumed. `progress` says whether a line on stderr tells
+    `callback` is called with every row of metrics, and stops the training where it returns False; where it has methods
+    `begin` and `end`, they are given the runs before and afterwards. Ctrl-C and exceptions of the callback stop it too;
+    the run saves itself and can be resumed. `progress` says whether a line on stderr tells
     how it goes; None is where somebody looks.
     """
     named = {"algo": algo, "steps": steps, "seed": seed, "scheduler": scheduler, "tune": tune}
@@ -257,6 +268,7 @@ def resume(
     directory: StrPath,
     *,
     steps: int | None = None,
+    values: Mapping[str, float] | None = None,
     callback: Callback | None = None,
     progress: bool | None = None,
     threads: int | None = None,
@@ -265,9 +277,10 @@ def resume(
     """Goes on with a run from its last checkpoint, to its end or to `steps` steps in all.
 
     A run that has finished is returned as it is, unless `steps` asks for more. What was stopped and resumed ends with
-    the same bytes as what was not.
+    the same bytes as what was not. `values` are other values of hyperparameters of the method, such as
+    `{"gamma": 0.9}`, which hold from here on; those that the run schedules itself are refused.
     """
-    return _resume(directory, False, steps, callback, progress, threads, env)[0]
+    return _resume(directory, False, steps, values, callback, progress, threads, env)[0]
 
 
 def resume_seeds(
@@ -280,13 +293,14 @@ def resume_seeds(
     env: Factory | None = None,
 ) -> list[Run]:
     """Goes on with the runs of several seeds; see `resume`."""
-    return _resume(directory, True, steps, callback, progress, threads, env)
+    return _resume(directory, True, steps, None, callback, progress, threads, env)
 
 
 def _resume(
     directory: StrPath,
     seeds: bool,
     steps: int | None,
+    values: Mapping[str, float] | None,
     callback: Callback | None,
     progress: bool | None,
     threads: int | None,
@@ -302,6 +316,7 @@ def _resume(
     options: dict[str, Any] = {
         "seeds": seeds,
         "steps": None if steps is None else whole("steps", steps, 1),
+        "values": [(str(name), number(str(name), value)) for name, value in mapping("values", values).items()],
         "threads": None if threads is None else whole("threads", threads, 1, 1024),
         "environment": None if env is None else environment(env),
     }

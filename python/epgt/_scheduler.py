@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _epgt
-from ._checks import mapping, numbers, whole
+from ._checks import NUMBERS, mapping, number, numbers, whole
 from ._errors import ConfigError, InputError
+from ._projection import Projector
 from ._settings import text
 
 MOST_ROWS = 64
 """The most rows that a tensor is seen as."""
-NUMBERS = (int, float, np.integer, np.floating)
 
 Tensors = Any
 """An array, a tensor of PyTorch's, or several of them."""
@@ -56,6 +56,8 @@ class Scheduler:
         said = [(name, text(name, value)) for name, value in settings.items()]
         self._native = _epgt.NativeScheduler(grids, str(method), whole("seed", seed, 0), self.updates, said)
         self._shapes: list[tuple[int, ...]] | None = None
+        # There once tensors on another processor were given.
+        self._projector: Projector | None = None
 
     def choose(self, weights: Tensors, gradients: Tensors = None, progress: float = 0.0) -> dict[str, float]:
         """The values of the next update.
@@ -74,11 +76,35 @@ class Scheduler:
             raise InputError(
                 "the weights have other shapes than those of the first choice; make another scheduler for them"
             )
-        given: tuple[NDArray[np.float32] | None, NDArray[np.float32] | None] = (None, None)
         # Most choices are kept for a while, and look at nothing.
-        if self._native.looks():
-            given = (_flat(found), self._gradients(found, gradients))
-        return dict(zip(self.names, self._native.choose(*given, float(progress))))
+        looks = self._native.looks()
+        if self._projector is None and looks and any(map(_is_elsewhere, found)):
+            described = self._native.projections()
+            self._projector = None if described is None else Projector(described, found)
+        if self._projector is not None:
+            values = self._choose_elsewhere(self._projector, looks, found, gradients, float(progress))
+        else:
+            flat: list[NDArray[np.float32] | None] = [None, None]
+            if looks:
+                flat[1] = _flat(self._gradients(found, gradients))
+            if looks and self._native.looks_at_weights():
+                flat[0] = _flat(found)
+            values = self._native.choose(flat[0], flat[1], float(progress))
+        return dict(zip(self.names, values))
+
+    def _choose_elsewhere(
+        self, projector: Projector, looks: bool, weights: list[Any], gradients: Tensors, progress: float
+    ) -> list[float]:
+        """Chooses with a hyper-state that is computed where the tensors are."""
+        features, norms, last = None, (0.0, 0.0), []
+        if looks:
+            last = self._gradients(weights, gradients)
+            if self._native.looks_at_weights():
+                features, norms = projector.features(weights, last)
+        values, ages = self._native.choose_projected(features, norms, progress)
+        if ages:
+            projector.age(last)
+        return values
 
     def reward(self, outcome: float) -> None:
         """Says how good the result of the last updates is, the more the better."""
@@ -97,6 +123,8 @@ class Scheduler:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that decides what is chosen next, for `load_state_dict` of a scheduler that was made alike."""
+        if self._projector is not None:
+            self._native.keep_older(self._projector.older())
         return {"shapes": self._shapes, "agent": self._native.save()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -105,6 +133,7 @@ class Scheduler:
         if not isinstance(agent, bytes) or bool(agent) != isinstance(shapes, list):
             raise InputError("the state is not one of a scheduler")
         self._native.restore(agent)
+        self._projector = None
         self._shapes = [tuple(shape) for shape in shapes] if agent and isinstance(shapes, list) else None
 
     def _begin(self, shapes: list[tuple[int, ...]]) -> None:
@@ -113,15 +142,15 @@ class Scheduler:
         self._native.begin([(f"tensor {i}", *_matrix(shape)) for i, shape in enumerate(shapes)])
         self._shapes = shapes
 
-    def _gradients(self, weights: list[Any], gradients: Tensors) -> NDArray[np.float32]:
+    def _gradients(self, weights: list[Any], gradients: Tensors) -> list[Any]:
         if gradients is None:
             own = [getattr(tensor, "grad", None) for tensor in weights]
-            found = [np.zeros(tuple(weight.shape)) if grad is None else grad for weight, grad in zip(weights, own)]
+            found = [_zeros(weight) if grad is None else grad for weight, grad in zip(weights, own)]
         else:
             found = _listed(gradients)
         if [tuple(tensor.shape) for tensor in found] != self._shapes:
             raise InputError("the gradients have other shapes than the weights")
-        return _flat(found)
+        return found
 
 
 def _grid(name: str, values: Sequence[float] | str, start: float | None) -> tuple[str, float, str]:
@@ -129,21 +158,15 @@ def _grid(name: str, values: Sequence[float] | str, start: float | None) -> tupl
     if isinstance(values, str):
         if start is None:
             raise ConfigError(f"{name} needs a value to start from: start={{{name!r}: ...}}")
-        return name, _number(name, start), values
+        return name, number(name, start), values
     try:
-        listed = sorted(_number(name, value) for value in values)
+        listed = sorted(number(name, value) for value in values)
     except TypeError as error:
         raise ConfigError(f"{name} is tuned to {values!r}; a list of numbers or a text is wanted") from error
     if not listed:
         raise ConfigError(f"{name} has no values to choose from")
-    middle = listed[(len(listed) - 1) // 2] if start is None else _number(name, start)
+    middle = listed[(len(listed) - 1) // 2] if start is None else number(name, start)
     return name, middle, ":".join(map(repr, listed))
-
-
-def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, NUMBERS) or not np.isfinite(float(value)):
-        raise ConfigError(f"{name} = {value!r} cannot be used: a finite number is wanted")
-    return float(value)
 
 
 def _listed(tensors: Tensors) -> list[Any]:
@@ -155,6 +178,15 @@ def _listed(tensors: Tensors) -> list[Any]:
     if not isinstance(tensors, Iterable):
         raise InputError(f"arrays or parameters are wanted, and {type(tensors).__name__} was given")
     return [tensor if hasattr(tensor, "detach") else numbers("an array", tensor) for tensor in tensors]
+
+
+def _is_elsewhere(tensor: Any) -> bool:
+    """Whether a tensor is one of PyTorch's on another processor, from which nothing is copied that need not be."""
+    return hasattr(tensor, "detach") and tensor.device.type != "cpu"
+
+
+def _zeros(like: Any) -> Any:
+    return like.detach().new_zeros(like.shape) if hasattr(like, "detach") else np.zeros(like.shape)
 
 
 def _flat(tensors: list[Any]) -> NDArray[np.float32]:

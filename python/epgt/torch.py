@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ._checks import mapping, number, whole
 from ._errors import ConfigError, InputError, MissingPackage
 from ._network import CLIP, EPSILON, Network
 from ._scheduler import Scheduler
@@ -126,7 +127,7 @@ class HyperScheduler:
     """Schedules the hyperparameters of an optimiser, with the methods of PyTorch's own schedulers.
 
     `tune` names entries of the optimiser's groups (`lr`, `weight_decay`, `momentum`, ...) with their values; each
-    begins with the optimiser's own. `updates` is the number of steps of the whole training. `step` is called after the
+    begins with the optimiser's own, or with that of `start`. `updates` is the number of steps of the whole training. `step` is called after the
     optimiser's own step and sets the values of the next one; it is told how good the result is whenever that is known,
     the more the better, for example the negative loss of validation. Other keywords are those of `epgt.Scheduler`.
     """
@@ -137,18 +138,21 @@ class HyperScheduler:
         tune: Mapping[str, Sequence[float] | str],
         *,
         updates: int,
+        start: Mapping[str, float] | None = None,
         **settings: Any,
     ) -> None:
         if not isinstance(optimizer, torch.optim.Optimizer):
             raise InputError(f"an optimiser of PyTorch's is wanted, and {type(optimizer).__name__} was given")
         self.optimizer = optimizer
-        start = {}
-        for name in tune:
+        said = mapping("start", start)
+        self.start: dict[str, float] = {}
+        """Where each begins."""
+        for name in mapping("tune", tune):
             values = [group.get(name) for group in optimizer.param_groups]
             if not isinstance(values[0], (int, float)) or isinstance(values[0], bool):
                 raise ConfigError(f"{type(optimizer).__name__} has no number {name} to schedule")
-            start[name] = float(values[0])
-        self.scheduler = Scheduler(tune, updates=updates, start=start, **settings)
+            self.start[name] = number(name, said.get(name, values[0]))
+        self.scheduler = Scheduler(tune, updates=updates, start=self.start, **settings)
         self.last_epoch = 0
         """Steps that values were set for, as PyTorch's schedulers call it."""
         self._choose()
@@ -158,6 +162,10 @@ class HyperScheduler:
         if reward is not None:
             self.scheduler.reward(reward.item() if isinstance(reward, torch.Tensor) else reward)
         self._choose()
+
+    def apply(self) -> None:
+        """Puts the values in force again, where somebody else has changed the optimiser's."""
+        self._put(self._values)
 
     def get_last_lr(self) -> list[float]:
         """The learning rate of each group."""
@@ -169,9 +177,15 @@ class HyperScheduler:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Takes back what `state_dict` gave; the values in force then are in force again."""
-        self.scheduler.load_state_dict(state["scheduler"])
-        self.last_epoch = int(state["last_epoch"])
-        self._put(state["values"])
+        found = mapping("the state", state)
+        values = found.get("values")
+        if not isinstance(values, Mapping) or set(values) != set(self.start):
+            raise InputError("the state is not one of a scheduler that was made like this one")
+        values = {name: number(name, value) for name, value in values.items()}
+        done = whole("last_epoch", found.get("last_epoch"), 0)
+        self.scheduler.load_state_dict(mapping("the scheduler's state", found.get("scheduler")))
+        self.last_epoch = done
+        self._put(values)
 
     @property
     def values(self) -> dict[str, float]:

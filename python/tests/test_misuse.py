@@ -50,7 +50,7 @@ def test_a_thousand_misuses_are_refused(elsewhere: Path, cart: epgt.Run) -> None
     def scheduler() -> epgt.Scheduler:
         return epgt.Scheduler({"lr": [0.1, 0.2]})
 
-    def settings() -> dict[str, Any]:
+    def train_settings() -> dict[str, Any]:
         names = [
             "algo",
             "seed",
@@ -72,10 +72,12 @@ def test_a_thousand_misuses_are_refused(elsewhere: Path, cart: epgt.Run) -> None
 
     calls: list[Callable[[], Any]] = [
         lambda: epgt.train(junk(rng), steps=2000),
-        lambda: epgt.train("CartPole-v1", **{"steps": 2000, "n_envs": 2, "overwrite": True} | settings()),
+        lambda: epgt.train("CartPole-v1", **{"steps": 2000, "n_envs": 2, "overwrite": True} | train_settings()),
         lambda: epgt.load(junk(rng)),
         lambda: epgt.load_seeds(junk(rng)),
         lambda: epgt.resume(junk(rng), steps=junk(rng)),
+        lambda: cart.resume(values=junk(rng)),
+        lambda: cart.resume(values={"gamma": junk(rng)}),
         lambda: epgt.load_policy(junk(rng)),
         lambda: epgt.load_policy(file, env=junk(rng)),
         lambda: policy.predict(junk(rng)),
@@ -94,9 +96,13 @@ def test_a_thousand_misuses_are_refused(elsewhere: Path, cart: epgt.Run) -> None
         lambda: scheduler().load_state_dict(junk(rng)),
         lambda: scheduler().load_state_dict({"shapes": junk(rng), "agent": junk(rng)}),
     ]
+    assert misused(rng, calls, CALLS) > CALLS / 2
+
+
+def misused(rng: random.Random, calls: list[Callable[[], Any]], count: int) -> int:
+    """Makes some of these calls; returns how many were refused."""
     refused = 0
-    for number in range(CALLS):
-        state = rng.getstate()
+    for number in range(count):
         try:
             rng.choice(calls)()
         except epgt.InternalError as error:
@@ -105,6 +111,92 @@ def test_a_thousand_misuses_are_refused(elsewhere: Path, cart: epgt.Run) -> None
             refused += 1
             assert str(error).strip() and len(str(error)) < 12_000, number
         except Exception as error:
-            rng.setstate(state)
             pytest.fail(f"call {number} raised {type(error).__name__}: {error}")
-    assert refused > CALLS / 2
+    return refused
+
+
+def settings(rng: random.Random, *names: str) -> dict[str, Any]:
+    return {name: junk(rng) for name in rng.sample(names, rng.randrange(1, 3))}
+
+
+@needs("torch")
+def test_misuses_of_the_optimisers_scheduler_are_refused() -> None:
+    import torch
+
+    from epgt.torch import HyperScheduler
+
+    rng = random.Random(1)
+    weight = torch.nn.Parameter(torch.zeros(3, 2))
+
+    def made(**more: Any) -> HyperScheduler:
+        optimizer = torch.optim.SGD([weight], lr=0.1)
+        return HyperScheduler(optimizer, **{"tune": {"lr": [0.1, 0.2]}, "updates": 9} | more)
+
+    calls: list[Callable[[], Any]] = [
+        lambda: HyperScheduler(junk(rng), {"lr": [0.1]}, updates=3),
+        lambda: made(tune=junk(rng)),
+        lambda: made(tune={"lr": junk(rng)}),
+        lambda: made(**settings(rng, "updates", "start", "method", "hold", "seed", "nonsense")),
+        lambda: made().step(junk(rng)),
+        lambda: made().load_state_dict(junk(rng)),
+        lambda: made().load_state_dict({"scheduler": junk(rng), "last_epoch": junk(rng), "values": junk(rng)}),
+    ]
+    assert misused(rng, calls, 200) > 100
+
+
+@needs("stable_baselines3")
+def test_misuses_of_what_is_for_stable_baselines_are_refused() -> None:
+    import epgt.sb3
+
+    rng = random.Random(2)
+    names = ("step_control", "target_divergence", "critic_learning_rate", "reward", "method", "seed", "hold", "x")
+    kinds = ("learning_rate", "gamma", "n_epochs", "clip_range", "n_steps", "lr")
+
+    def stepped() -> Any:
+        envs = epgt.sb3.make_vec("CartPole-v1", 2)
+        envs.reset()
+        return envs.step(junk(rng))
+
+    calls: list[Callable[[], Any]] = [
+        lambda: epgt.sb3.Callback(junk(rng)),
+        lambda: epgt.sb3.Callback({rng.choice(kinds): junk(rng)}),
+        lambda: epgt.sb3.Callback({"gamma": [0.9, 0.99]}, **settings(rng, *names)),
+        lambda: epgt.sb3.Callback({"gamma": [0.9, 0.99]}).load_state_dict(junk(rng)),
+        lambda: epgt.sb3.make_vec(junk(rng), junk(rng)),
+        lambda: epgt.sb3.make_vec("CartPole-v1", 2, **settings(rng, "seed", "threads", "gravity")),
+        stepped,
+    ]
+    assert misused(rng, calls, 200) > 100
+
+
+@needs("lightning")
+@needs("transformers")
+def test_misuses_of_what_is_for_training_loops_are_refused() -> None:
+    import epgt.lightning
+    import epgt.transformers
+
+    rng = random.Random(3)
+    calls: list[Callable[[], Any]] = [
+        lambda: epgt.lightning.Callback(junk(rng)),
+        lambda: epgt.lightning.Callback({"lr": [0.1]}, **settings(rng, "monitor", "mode")),
+        lambda: epgt.transformers.Callback(junk(rng)),
+        lambda: epgt.transformers.Callback({"lr": [0.1]}, **settings(rng, "metric", "mode")),
+    ]
+    assert misused(rng, calls, 100) > 50
+
+
+@needs("ray")
+def test_misuses_of_what_is_for_ray_are_refused(elsewhere: Path) -> None:
+    import epgt.ray
+
+    rng = random.Random(4)
+    names = ("jobs", "scale", "only")
+    refused = {"only": "seed=nobody"}
+    calls: list[Callable[[], Any]] = [
+        lambda: epgt.ray.run_experiment(junk(rng), "out", **refused),
+        lambda: epgt.ray.run_experiment("cartpole", "out", **refused | settings(rng, *names) | refused),
+        lambda: epgt.ray.Trainable(config={"task": junk(rng), "steps": junk(rng)}).cleanup(),
+        lambda: epgt.ray.Trainable(config={"task": "CartPole-v1", "iteration_steps": junk(rng)}).cleanup(),
+        lambda: epgt.ray.Trainable(config={"task": "CartPole-v1"}).load_checkpoint(junk(rng)),
+    ]
+    assert misused(rng, calls, 60) > 30

@@ -81,7 +81,7 @@ def test_the_run_is_loaded_played_and_resumed_with_its_environment(elsewhere: Pa
     longer = epgt.resume("run", steps=4096, env=corridor)
     assert longer.result is not None and longer.result["steps"] == 4096
     with pytest.raises(epgt.EpgtError, match="env="):
-        epgt.load("run").policy
+        _ = epgt.load("run").policy
     with pytest.raises(epgt.EpgtError, match="env="):
         epgt.resume("run")
 
@@ -97,7 +97,7 @@ def test_spaces_of_many_kinds_are_rows(elsewhere: Path) -> None:
         (spaces.Box(0, 255, (36, 36, 1), np.uint8), lambda cell: np.full((36, 36, 1), cell, np.uint8)),
     ]
     for space, see in kinds:
-        make = lambda space=space, see=see: corridor(observations=space, see=see)  # noqa: E731
+        make = lambda space=space, see=see: corridor(observations=space, see=see)
         run = trained(make, settings={"policy.conv_kernels": [8, 4, 1]})
         assert run.policy.predict(see(3)) in (0, 1)
 

@@ -52,7 +52,7 @@ def test_every_method_schedules(method: str) -> None:
 def test_a_state_goes_on_as_if_nothing_had_happened() -> None:
     make = lambda: epgt.Scheduler(
         {"lr": RATES, "momentum": "uniform:0..0.8:3"}, start={"momentum": 0.0}, hold=5, updates=100
-    )  # noqa: E731
+    )
     rng = np.random.default_rng(0)
     moments = [(rng.standard_normal((4, 2)), rng.standard_normal((4, 2))) for _ in range(60)]
 
@@ -194,3 +194,66 @@ def test_parameters_of_pytorch_are_the_same_as_arrays() -> None:
         for scheduler in schedulers:
             scheduler.reward(float(np.sin(update)))
     assert chosen[0] == chosen[1]
+
+
+@needs("torch")
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+@pytest.mark.parametrize("settings", [{}, {"order": 0}, {"order": 4, "state_dim": 3}])
+def test_what_is_projected_where_the_tensors_are_is_chosen_as_from_arrays(
+    device: str, settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    from epgt import _scheduler
+
+    if device == "cuda" and not torch.cuda.is_available():
+        pytest.skip("there is no GPU")
+    torch.manual_seed(0)
+    shapes = [(96, 5), (96,), (4, 3, 2, 2), ()]
+    weights = [torch.nn.Parameter(torch.randn(shape, device=device)) for shape in shapes]
+    there, here, again = (epgt.Scheduler({"lr": RATES}, hold=5, updates=60, **settings) for _ in range(3))
+    looked = []
+    for update in range(60):
+        for parameter in weights:
+            parameter.data += 0.1 * torch.randn(parameter.shape, device=device)
+            parameter.grad = torch.randn(parameter.shape, device=device) if update > 0 else None
+        arrays = (
+            [t.detach().cpu().numpy() for t in weights],
+            [_scheduler._zeros(t) if t.grad is None else t.grad for t in weights],
+        )
+        numbers = [t.cpu().numpy() for t in arrays[1]]
+        # On the CPU the same code is made to run by saying that the tensors are not there.
+        monkeypatch.setattr(_scheduler, "_is_elsewhere", lambda tensor: hasattr(tensor, "detach"))
+        chosen = there.choose(weights, progress=update / 60)
+        assert there._projector is not None
+        monkeypatch.undo()
+        assert chosen == here.choose(arrays[0], numbers, progress=update / 60)
+        if there._native.looks_at_weights():
+            features, norms = there._projector.features(weights, arrays[1])
+            looked.append(features)
+            assert norms[0] == pytest.approx(np.sqrt(sum(np.sum(a**2) for a in arrays[0])), rel=1e-5)
+            tensors, sources, dim, matrices, _ = here._native.projections()
+            start, expected = 0, []
+            for source in [arrays[0], numbers][:sources]:
+                for array, (rows, cols) in zip(source, tensors):
+                    matrix = matrices[start : start + dim * cols].reshape(dim, cols)
+                    expected.append((array.reshape(rows, cols) @ matrix.T).ravel())
+                    start += dim * cols
+            together = np.concatenate(expected)
+            np.testing.assert_allclose(features[: len(together)], together, rtol=1e-4, atol=1e-5)
+        for scheduler in (there, here):
+            scheduler.reward(float(np.sin(update)))
+        if update == 33:
+            # A state goes from one processor to the other.
+            state = there.state_dict()
+            assert len(state["agent"]) == len(here.state_dict()["agent"])
+            again.load_state_dict(state)
+        elif update > 33:
+            assert again.choose(arrays[0], numbers, progress=update / 60) == chosen
+            again.reward(float(np.sin(update)))
+    assert len(looked) > 5
+    weights[0].data[0, 0] = float("nan")
+    monkeypatch.setattr(_scheduler, "_is_elsewhere", lambda tensor: hasattr(tensor, "detach"))
+    with pytest.raises(epgt.InputError, match="finite numbers are wanted"):
+        for _ in range(6):
+            there.choose(weights)

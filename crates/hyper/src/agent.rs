@@ -200,13 +200,23 @@ impl HyperAgent {
         let Some(encoder) = self.mind.encoder() else {
             return false;
         };
+        self.decides() || keeps_gradients(encoder, &self.settings, self.state.hold_left)
+    }
+
+    /// Whether the next choice looks at weights. Where it does not, the moment's may be empty; gradients are looked at
+    /// where [`looks`](Self::looks) says so: those before a decision are part of its hyper-state.
+    pub fn looks_at_weights(&self) -> bool {
+        // A trained encoder keeps whole hyper-states.
+        self.looks() && (self.decides() || !self.reads_remote_state())
+    }
+
+    fn decides(&self) -> bool {
         let may_decide = self.state.first_after_rollout || !self.decides_once_per_rollout;
-        self.state.hold_left == 0 && may_decide || keeps_gradients(encoder, &self.settings, self.state.hold_left)
+        self.state.hold_left == 0 && may_decide
     }
 
     fn choose_seeing(&mut self, seen: &Seen<'_>) -> &[f64] {
-        let may_decide = self.state.first_after_rollout || !self.decides_once_per_rollout;
-        let decides = self.state.hold_left == 0 && may_decide;
+        let decides = self.decides();
         self.state.first_after_rollout = false;
         if decides {
             self.decide(seen);

@@ -9,6 +9,7 @@
 
 mod command;
 mod error;
+mod experiments;
 mod foreign;
 mod policy;
 mod runs;
@@ -26,6 +27,9 @@ fn _epgt(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(command::command, module)?)?;
     module.add_function(wrap_pyfunction!(command::set_up, module)?)?;
     module.add_function(wrap_pyfunction!(error::fail, module)?)?;
+    module.add_function(wrap_pyfunction!(experiments::experiment_cells, module)?)?;
+    module.add_function(wrap_pyfunction!(experiments::experiment_text, module)?)?;
+    module.add_function(wrap_pyfunction!(experiments::make_cell, module)?)?;
     module.add_function(wrap_pyfunction!(runs::best_policy, module)?)?;
     module.add_function(wrap_pyfunction!(runs::columns, module)?)?;
     module.add_function(wrap_pyfunction!(runs::config_text, module)?)?;

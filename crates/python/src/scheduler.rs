@@ -1,5 +1,6 @@
 //! The hyper-agent for anybody's training loop.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -9,8 +10,9 @@ use epgt_hyper::{
     Axis, Decision, Grid, HyperAgent, HyperError, HyperSettings, HyperSpace, Moment, Plan, Reading, SavedAgent,
     Scheduler, TensorShape, schedulers,
 };
+use epgt_nn::{Projections, RemoteState, TanhLayer};
 use epgt_train::UnknownName;
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -42,7 +44,75 @@ struct AtWork {
     shapes: Vec<(String, usize, usize)>,
     /// Numbers of all tensors together.
     size: usize,
+    /// There where Python computes the hyper-state, because the tensors are on another processor.
+    elsewhere: Option<Elsewhere>,
 }
+
+/// The hyper-state of tensors that are on another processor: Python projects them there (`python/epgt/_projection.py`)
+/// and gives what comes out.
+#[derive(Debug, Default)]
+struct Elsewhere {
+    tensors: Vec<(usize, usize)>,
+    sources: usize,
+    dim: usize,
+    matrices: Vec<f32>,
+    /// The encoder's layers: weight and bias.
+    layers: Vec<(Vec<f32>, Vec<f32>)>,
+    older: Vec<Vec<f32>>,
+    features: Vec<f32>,
+    norms: (f32, f32),
+    /// Whether the last gradient is to become the first of the older ones.
+    ages: Cell<bool>,
+}
+
+impl RemoteState for Elsewhere {
+    fn set(&mut self, projections: Projections<'_>, encoder: &[TanhLayer<'_>], older: &[Vec<f32>]) {
+        self.tensors = projections.tensors.to_vec();
+        (self.sources, self.dim) = (projections.sources, projections.dim);
+        self.matrices = projections.matrices.to_vec();
+        let copy = |layer: &TanhLayer<'_>| (layer.weight.to_vec(), layer.bias.to_vec());
+        self.layers = encoder.iter().map(copy).collect();
+        self.older = older.to_vec();
+        let rows: usize = self.tensors.iter().map(|(rows, _)| rows).sum();
+        self.features = vec![0.0; rows * self.dim * self.sources];
+    }
+
+    fn project(&self, features: &mut [f32]) {
+        features.copy_from_slice(&self.features);
+    }
+
+    fn encode(&self, features: &[f32], out: &mut [f32]) {
+        let mut values = features.to_vec();
+        for (weight, bias) in &self.layers {
+            let rows = weight.chunks_exact(values.len()).zip(bias);
+            values = rows
+                .map(|(row, bias)| (epgt_nn::kernel::dot(row, &values) + bias).tanh())
+                .collect();
+        }
+        out.copy_from_slice(&values[..out.len()]);
+    }
+
+    fn age(&self) {
+        self.ages.set(true);
+    }
+
+    fn norms(&self) -> (f32, f32) {
+        self.norms
+    }
+
+    fn read_older(&self, number: usize, out: &mut [f32]) {
+        out.copy_from_slice(&self.older[number]);
+    }
+}
+
+/// Rows and columns of every tensor, sources, numbers that a row becomes, all matrices, and the older gradients.
+type Described<'py> = (
+    Vec<(usize, usize)>,
+    usize,
+    usize,
+    Bound<'py, PyArray1<f32>>,
+    Vec<Bound<'py, PyArray1<f32>>>,
+);
 
 /// What a state dictionary holds.
 type Saved<'a> = (u64, Vec<(String, usize, usize)>, SavedAgent<'a>);
@@ -108,6 +178,95 @@ impl NativeScheduler {
         lock(&self.0).at_work.as_ref().is_none_or(|work| work.agent.looks())
     }
 
+    /// The same of weights alone.
+    fn looks_at_weights(&self) -> bool {
+        let scheduling = lock(&self.0);
+        scheduling
+            .at_work
+            .as_ref()
+            .is_none_or(|work| work.agent.looks_at_weights())
+    }
+
+    /// How to compute the hyper-state where the tensors are, for [`choose_projected`](Self::choose_projected); `None`
+    /// where weights and gradients themselves are wanted.
+    fn projections<'py>(&self, py: Python<'py>) -> Option<Described<'py>> {
+        let mut scheduling = lock(&self.0);
+        let work = scheduling
+            .at_work
+            .as_mut()
+            .filter(|work| work.agent.reads_remote_state())?;
+        let mut elsewhere = Elsewhere::default();
+        work.agent.send(&mut elsewhere);
+        if elsewhere.tensors.is_empty() {
+            return None;
+        }
+        let older = elsewhere.older.iter().map(|older| PyArray1::from_slice(py, older));
+        let described = (
+            elsewhere.tensors.clone(),
+            elsewhere.sources,
+            elsewhere.dim,
+            PyArray1::from_slice(py, &elsewhere.matrices),
+            older.collect(),
+        );
+        work.elsewhere = Some(elsewhere);
+        Some(described)
+    }
+
+    /// The values of the next update, of a hyper-state that was computed where the tensors are, with the norms of weights
+    /// and gradients; `None` where the choice looks at nothing. Also returns whether the last gradients become the first
+    /// of the older ones.
+    fn choose_projected(
+        &self,
+        py: Python<'_>,
+        features: Option<PyReadonlyArray1<'_, f32>>,
+        norms: (f32, f32),
+        progress: f64,
+    ) -> PyResult<(Vec<f64>, bool)> {
+        let features = features.as_ref().map(|array| array.as_slice()).transpose()?;
+        guarded(py, || {
+            let mut scheduling = lock(&self.0);
+            let update = scheduling.updates;
+            let not_begun = || Class::Input.says("the scheduler has not begun to compute elsewhere");
+            let work = scheduling.at_work.as_mut().ok_or_else(not_begun)?;
+            let elsewhere = work.elsewhere.as_mut().ok_or_else(not_begun)?;
+            if let Some(features) = features {
+                refuse_unusable("features", features, elsewhere.features.len())?;
+                elsewhere.features.copy_from_slice(features);
+            }
+            elsewhere.norms = norms;
+            elsewhere.ages.set(false);
+            let moment = Moment {
+                update,
+                progress,
+                weights: &[],
+                gradients: &[],
+            };
+            let values = work.agent.choose_remote(&moment, elsewhere).to_vec();
+            let ages = elsewhere.ages.get();
+            scheduling.updates += 1;
+            Ok((values, ages))
+        })?
+    }
+
+    /// Takes the older gradients from where the tensors are, before a state is saved.
+    fn keep_older(&self, older: Vec<PyReadonlyArray1<'_, f32>>) -> PyResult<()> {
+        let mut scheduling = lock(&self.0);
+        let Some(work) = scheduling.at_work.as_mut() else {
+            return Ok(());
+        };
+        if let Some(elsewhere) = work.elsewhere.as_mut() {
+            if older.len() != elsewhere.older.len() {
+                return Err(Class::Input.says("other older gradients are given than there are"));
+            }
+            for (into, from) in elsewhere.older.iter_mut().zip(&older) {
+                refuse_unusable("gradients", from.as_slice()?, into.len())?;
+                into.copy_from_slice(from.as_slice()?);
+            }
+            work.agent.fetch(elsewhere);
+        }
+        Ok(())
+    }
+
     /// The values of the next update, in the order in which they are scheduled.
     fn choose(
         &self,
@@ -125,8 +284,10 @@ impl NativeScheduler {
                 .at_work
                 .as_mut()
                 .ok_or_else(|| Class::Input.says("the scheduler has not begun"))?;
-            if work.agent.looks() {
+            if work.agent.looks_at_weights() {
                 refuse_unusable("weights", weights, work.size)?;
+            }
+            if work.agent.looks() {
                 refuse_unusable("gradients", gradients, work.size)?;
             }
             let moment = Moment {
@@ -217,7 +378,12 @@ impl Scheduling {
             self.seed,
         )?;
         let size = shapes.iter().map(|(_, rows, cols)| rows * cols).sum();
-        Ok(AtWork { agent, shapes, size })
+        Ok(AtWork {
+            agent,
+            shapes,
+            size,
+            elsewhere: None,
+        })
     }
 }
 

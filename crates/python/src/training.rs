@@ -74,19 +74,22 @@ pub fn train(
 
 /// Goes on with a run, or with those of several seeds, and returns their directories.
 #[pyfunction]
-#[pyo3(signature = (directory, watcher, *, seeds, steps, threads, environment))]
+#[pyo3(signature = (directory, watcher, *, seeds, steps, values, threads, environment))]
+#[expect(clippy::too_many_arguments, reason = "each is a keyword in Python")]
 pub fn resume(
     py: Python<'_>,
     directory: PathBuf,
     watcher: Py<PyAny>,
     seeds: bool,
     steps: Option<u64>,
+    values: Vec<(String, f64)>,
     threads: Option<usize>,
     environment: Option<Py<Environment>>,
 ) -> PyResult<Vec<PathBuf>> {
     let environment = environment.map(|environment| environment.get().clone());
     let with = ResumeWith {
         steps,
+        values,
         registry: Environment::registry(environment.as_ref())?,
         ..ResumeWith::default()
     };

@@ -247,6 +247,9 @@ pub struct ResumeWith {
     pub device: Option<Device>,
     /// The steps of the whole run.
     pub steps: Option<u64>,
+    /// Other values of hyperparameters of the method, which hold from here on: for whoever schedules from outside, such
+    /// as a population that meets elsewhere.
+    pub values: Vec<(String, f64)>,
     /// What its configuration can name.
     pub registry: Arc<Registry>,
 }
@@ -358,6 +361,10 @@ pub(crate) fn earlier_result(directory: &Path) -> Option<RunResult> {
 /// A run's directory that this process has taken to go on there.
 pub(crate) struct Opened {
     pub config: Config,
+    /// The configuration that its checkpoint was made with, but for the steps: without the other values.
+    pub before: Config,
+    /// The other values of hyperparameters that hold from here on.
+    pub values: Vec<(String, f64)>,
     directory: PathBuf,
     config_text: String,
     lock: File,
@@ -378,13 +385,58 @@ pub(crate) fn open(directory: &Path, with: ResumeWith) -> Result<Opened, RunErro
         config_text = config.to_toml();
     }
     config.run.device = with.device.unwrap_or(config.run.device);
+    let before = config.clone();
+    if !with.values.is_empty() {
+        refuse_values(&config, &with.values)?;
+        let mut said = Config::read_stored(&config_text)?;
+        said.extend(in_section(&config, &with.values));
+        config = Config::build_in(&with.registry, &said)?;
+        config_text = config.to_toml();
+        config.run.device = before.run.device;
+    }
     Ok(Opened {
         config,
+        before,
+        values: with.values,
         directory: directory.to_path_buf(),
         config_text,
         lock,
         marker,
     })
+}
+
+/// Refuses values that cannot be set from outside: of what is no hyperparameter of the method, of one that decides
+/// nothing, or of one that a scheduler sets.
+fn refuse_values(config: &Config, values: &[(String, f64)]) -> Result<(), ConfigError> {
+    let refused = |name: &str, value: f64, wants: &str| SettingError::value(name, value.to_string(), wants).into();
+    for (name, value) in values {
+        config.method.index(name)?;
+        if config.scheduler.population().is_some() {
+            return Err(refused(
+                name,
+                *value,
+                "the members of a population set their own values",
+            ));
+        }
+        let is_kept = config.run.scheduler.name() == "fixed";
+        if !is_kept && config.tune.iter().any(|(tuned, _)| tuned == name) {
+            return Err(refused(
+                name,
+                *value,
+                "the run schedules it itself; leave it out of what is tuned",
+            ));
+        }
+        if config.method.idle().contains(&name.as_str()) {
+            return Err(refused(name, *value, "it decides nothing with the run's step_control"));
+        }
+    }
+    Ok(())
+}
+
+fn in_section(config: &Config, values: &[(String, f64)]) -> Vec<Assignment> {
+    let section = config.run.algo.name();
+    let assigned = |(name, value): &(String, f64)| Assignment::new(format!("{section}.{name}"), value);
+    values.iter().map(assigned).collect()
 }
 
 impl Opened {
@@ -408,10 +460,11 @@ impl Opened {
     }
 
     /// Refuses a checkpoint of another configuration; only the run's steps may differ, as they do where it is made
-    /// longer.
+    /// longer, and the values that were said.
     pub fn check_fits(&self, config_of_checkpoint: &str) -> Result<(), RunError> {
         let completed = || {
-            let said = Config::read_stored(config_of_checkpoint)?;
+            let mut said = Config::read_stored(config_of_checkpoint)?;
+            said.extend(in_section(&self.config, &self.values));
             Config::build_in(&self.config.registry, &said).map(|config| config.to_toml())
         };
         // A checkpoint of an older program says less than a configuration that was written anew to be longer.

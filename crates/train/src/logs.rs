@@ -15,8 +15,8 @@ use crate::artifact::ArtifactError;
 use crate::observer::{MetricsRow, Observer};
 use crate::outcome::RunError;
 use crate::table::{Cell, CsvWriter};
-use crate::tensorboard::EventWriter;
-use crate::{Evaluation, Trainer};
+use crate::tensorboard::{EventWriter, HyperparameterValue};
+use crate::{Config, Evaluation, Trainer};
 
 /// The table of metrics in a run directory.
 pub const METRICS: &str = "metrics.csv";
@@ -24,6 +24,9 @@ pub const METRICS: &str = "metrics.csv";
 pub const DECISIONS: &str = "decisions.csv";
 /// The metrics for TensorBoard.
 pub const EVENTS: &str = "events.out.tfevents.epgt";
+
+/// The metrics that runs are compared by in TensorBoard.
+const COMPARED: [&str; 3] = ["rollout/ep_rew_mean", "eval/mean_reward", "eval/best_mean_reward"];
 
 /// The files that a run's log consists of.
 pub(crate) const FILES: [&str; 3] = [METRICS, DECISIONS, EVENTS];
@@ -44,12 +47,12 @@ pub(crate) struct LogLengths {
 }
 
 impl Logs {
-    /// Starts the log files in an empty run directory.
-    pub fn create(directory: &Path, trainer: &Trainer) -> Result<Self, ArtifactError> {
+    /// Starts the log files of a run with this configuration in its directory.
+    pub fn create(directory: &Path, config: &Config, trainer: &Trainer) -> Result<Self, ArtifactError> {
         Ok(Self {
             metrics: MetricsTable::create(directory, &metric_names(trainer))?,
             decisions: DecisionTable::create(directory, trainer.hyper.space())?,
-            events: EventLog::create(directory)?,
+            events: EventLog::create(directory, config)?,
         })
     }
 
@@ -115,8 +118,13 @@ impl Observer for MetricsTable {
 struct EventLog(EventWriter);
 
 impl EventLog {
-    fn create(directory: &Path) -> Result<Self, ArtifactError> {
-        EventWriter::create(directory.join(EVENTS), wall_time()).map(Self)
+    /// Begins with what the run was made with, by which TensorBoard's tab of hyperparameters compares runs.
+    fn create(directory: &Path, config: &Config) -> Result<Self, ArtifactError> {
+        let now = wall_time();
+        let mut events = EventWriter::create(directory.join(EVENTS), now)?;
+        events.hyperparameters(now, &hyperparameters(config), &COMPARED);
+        events.flush()?;
+        Ok(Self(events))
     }
 
     fn resume(directory: &Path, length: u64) -> Result<Self, ArtifactError> {
@@ -139,6 +147,22 @@ impl Observer for EventLog {
         self.0.flush()?;
         Ok(())
     }
+}
+
+/// What of a configuration is compared: what is trained and how, the method's settings, and what is scheduled.
+fn hyperparameters(config: &Config) -> Vec<(String, HyperparameterValue)> {
+    const OF_RUN: [&str; 6] = ["task", "algo", "scheduler", "seed", "steps", "n_envs"];
+    let mut found = Vec::new();
+    for (section, entries) in config.sections() {
+        for entry in entries {
+            if section == config.run.algo.name() || section.is_empty() && OF_RUN.contains(&entry.key) {
+                found.push((entry.key.to_string(), HyperparameterValue::of_toml(&entry.value)));
+            }
+        }
+    }
+    let tuned = config.tune.iter();
+    found.extend(tuned.map(|(name, grid)| (format!("tune.{name}"), HyperparameterValue::Text(grid.clone()))));
+    found
 }
 
 /// Writes `decisions.csv`.

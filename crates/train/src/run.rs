@@ -111,7 +111,7 @@ impl Run {
         Self::resume_with(directory, ResumeWith::default())
     }
 
-    /// [`resume`](Self::resume) on another processor, or to another number of steps.
+    /// [`resume`](Self::resume) on another processor, to another number of steps, or with other hyperparameters.
     pub fn resume_with(directory: &Path, with: ResumeWith) -> Result<Self, RunError> {
         let opened = directory::open(directory, with)?;
         let Some(checkpoint) = opened.checkpoint::<Checkpoint<'_>>()? else {
@@ -121,9 +121,10 @@ impl Run {
             return Ok(Self::new(directory, run));
         };
         opened.check_fits(&checkpoint.head.config)?;
-        let mut trainer = Trainer::for_checkpoint(&opened.config)?;
+        let mut trainer = Trainer::for_checkpoint(&opened.before)?;
         let restored = trainer.restore(checkpoint.trainer);
         restored.map_err(|error| opened.misfit(error))?;
+        trainer.set(&opened.values);
         opened.check_steps(trainer.counters.steps)?;
         let mut run = RunLoop::resume(opened.config.clone(), trainer, directory, &checkpoint.logs)?;
         run.best = checkpoint.best;

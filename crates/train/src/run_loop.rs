@@ -93,7 +93,7 @@ pub(crate) struct RunLoop {
 impl RunLoop {
     /// The loop of a run that begins, with new logs in its directory.
     pub fn create(config: Config, trainer: Trainer, directory: &Path) -> Result<Self, RunError> {
-        let logs = Logs::create(directory, &trainer)?;
+        let logs = Logs::create(directory, &config, &trainer)?;
         Ok(Self::new(config, trainer, logs))
     }
 

@@ -6,8 +6,11 @@
 //! ```text
 //! record:  length u64 | masked CRC-32C of length | event | masked CRC-32C of event
 //! Event:   1 wall_time double | 2 step int64 | 3 file_version string | 5 summary
-//! Summary: 1 value { 1 tag string | 2 simple_value float }
+//! Summary: 1 value { 1 tag string | 2 simple_value float | 9 metadata { 1 plugin { 1 name | 2 content } } }
 //! ```
+//!
+//! What its tab of hyperparameters shows is the content of two such values without numbers: which hyperparameters and
+//! metrics there are, and the values that this run was made with ([`EventWriter::hyperparameters`]).
 //!
 //! The caller gives the time of each event, so that what is written depends on arguments alone.
 
@@ -33,6 +36,68 @@ mod key {
     pub const SUMMARY_VALUE: u8 = (1 << 3) | BYTES;
     pub const VALUE_TAG: u8 = (1 << 3) | BYTES;
     pub const VALUE_SIMPLE: u8 = (2 << 3) | FIXED_32;
+    pub const VALUE_METADATA: u8 = (9 << 3) | BYTES;
+    pub const METADATA_PLUGIN: u8 = (1 << 3) | BYTES;
+    pub const PLUGIN_NAME: u8 = (1 << 3) | BYTES;
+    pub const PLUGIN_CONTENT: u8 = (2 << 3) | BYTES;
+
+    /// Of the plugin of hyperparameters: its content, and what that is made of.
+    pub const CONTENT_EXPERIMENT: u8 = (2 << 3) | BYTES;
+    pub const CONTENT_START: u8 = (3 << 3) | BYTES;
+    pub const EXPERIMENT_HYPERPARAMETER: u8 = (4 << 3) | BYTES;
+    pub const EXPERIMENT_METRIC: u8 = (5 << 3) | BYTES;
+    pub const HYPERPARAMETER_NAME: u8 = (1 << 3) | BYTES;
+    pub const HYPERPARAMETER_TYPE: u8 = (4 << 3) | VARINT;
+    pub const METRIC_NAME: u8 = (1 << 3) | BYTES;
+    pub const METRIC_TAG: u8 = (2 << 3) | BYTES;
+    pub const START_HYPERPARAMETER: u8 = (1 << 3) | BYTES;
+    pub const START_TIME: u8 = (5 << 3) | FIXED_64;
+    /// Of an entry of a map, and of the value in it.
+    pub const ENTRY_KEY: u8 = (1 << 3) | BYTES;
+    pub const ENTRY_VALUE: u8 = (2 << 3) | BYTES;
+    pub const VALUE_NUMBER: u8 = (2 << 3) | FIXED_64;
+    pub const VALUE_STRING: u8 = (3 << 3) | BYTES;
+    pub const VALUE_BOOL: u8 = (4 << 3) | VARINT;
+}
+
+/// The value of a hyperparameter, as TensorBoard tells values apart.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HyperparameterValue {
+    /// A name, or anything else that is text.
+    Text(String),
+    /// Yes or no.
+    Bool(bool),
+    /// A number.
+    Number(f64),
+}
+
+impl HyperparameterValue {
+    /// The value of a TOML literal.
+    ///
+    /// ```
+    /// use epgt_train::tensorboard::HyperparameterValue::{self, Number, Text};
+    /// assert_eq!(HyperparameterValue::of_toml("0.99"), Number(0.99));
+    /// assert_eq!(HyperparameterValue::of_toml("\"linear\""), Text("linear".to_string()));
+    /// ```
+    pub fn of_toml(literal: &str) -> Self {
+        match literal {
+            "true" => Self::Bool(true),
+            "false" => Self::Bool(false),
+            _ => match literal.replace('_', "").parse() {
+                Ok(number) => Self::Number(number),
+                Err(_) => Self::Text(literal.trim_matches('"').to_string()),
+            },
+        }
+    }
+
+    /// The number of its type in TensorBoard's enumeration.
+    fn type_number(&self) -> u64 {
+        match self {
+            Self::Text(_) => 1,
+            Self::Bool(_) => 2,
+            Self::Number(_) => 3,
+        }
+    }
 }
 
 /// Writes scalars to an event file. TensorBoard only looks at files with `tfevents` in their names.
@@ -113,6 +178,74 @@ impl EventWriter {
         });
     }
 
+    /// Adds the hyperparameters that this run was made with and the metrics they are to be compared by, for
+    /// TensorBoard's tab of hyperparameters, to the buffer.
+    ///
+    /// ```
+    /// # let directory = tempfile::tempdir()?;
+    /// # let path = directory.path().join("events.out.tfevents.0");
+    /// # use epgt_train::tensorboard::{EventWriter, HyperparameterValue};
+    /// let mut events = EventWriter::create(&path, 0.0)?;
+    /// let gamma = ("gamma".to_string(), HyperparameterValue::Number(0.99));
+    /// events.hyperparameters(0.0, &[gamma], &["rollout/ep_rew_mean"]);
+    /// assert!(events.flush()? > 100);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hyperparameters(&mut self, wall_time: f64, values: &[(String, HyperparameterValue)], metrics: &[&str]) {
+        let experiment = message(|experiment| {
+            for (name, value) in values {
+                push_message(experiment, key::EXPERIMENT_HYPERPARAMETER, |info| {
+                    info.push(key::HYPERPARAMETER_NAME);
+                    push_text(info, name);
+                    info.push(key::HYPERPARAMETER_TYPE);
+                    push_varint(info, value.type_number());
+                });
+            }
+            for metric in metrics {
+                push_message(experiment, key::EXPERIMENT_METRIC, |info| {
+                    push_message(info, key::METRIC_NAME, |name| {
+                        name.push(key::METRIC_TAG);
+                        push_text(name, metric);
+                    });
+                });
+            }
+        });
+        let start = message(|start| {
+            for (name, value) in values {
+                push_message(start, key::START_HYPERPARAMETER, |entry| {
+                    entry.push(key::ENTRY_KEY);
+                    push_text(entry, name);
+                    push_message(entry, key::ENTRY_VALUE, |into| push_value(into, value));
+                });
+            }
+            start.push(key::START_TIME);
+            start.extend_from_slice(&wall_time.to_le_bytes());
+        });
+        let contents = [
+            ("_hparams_/experiment", key::CONTENT_EXPERIMENT, experiment),
+            ("_hparams_/session_start_info", key::CONTENT_START, start),
+        ];
+        for (tag, part, content) in contents {
+            let content = message(|whole| push_bytes(whole, part, &content));
+            self.record(|event| {
+                push_wall_time(event, wall_time);
+                push_message(event, key::EVENT_SUMMARY, |summary| {
+                    push_message(summary, key::SUMMARY_VALUE, |value| {
+                        value.push(key::VALUE_TAG);
+                        push_text(value, tag);
+                        push_message(value, key::VALUE_METADATA, |metadata| {
+                            push_message(metadata, key::METADATA_PLUGIN, |plugin| {
+                                plugin.push(key::PLUGIN_NAME);
+                                push_text(plugin, "hparams");
+                                push_bytes(plugin, key::PLUGIN_CONTENT, &content);
+                            });
+                        });
+                    });
+                });
+            });
+        }
+    }
+
     /// Hands the buffered events to the system and returns the file's length. After an error the file ends with the
     /// last event that was flushed before, and the buffered ones are kept for another try.
     pub fn flush(&mut self) -> Result<u64, ArtifactError> {
@@ -147,6 +280,38 @@ impl EventWriter {
 fn push_wall_time(event: &mut Vec<u8>, wall_time: f64) {
     event.push(key::EVENT_WALL_TIME);
     event.extend_from_slice(&wall_time.to_le_bytes());
+}
+
+fn push_value(into: &mut Vec<u8>, value: &HyperparameterValue) {
+    match value {
+        HyperparameterValue::Text(text) => {
+            into.push(key::VALUE_STRING);
+            push_text(into, text);
+        }
+        HyperparameterValue::Bool(yes) => into.extend([key::VALUE_BOOL, u8::from(*yes)]),
+        HyperparameterValue::Number(number) => {
+            into.push(key::VALUE_NUMBER);
+            into.extend_from_slice(&number.to_le_bytes());
+        }
+    }
+}
+
+/// The bytes of a message.
+fn message(fill: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    fill(&mut bytes);
+    bytes
+}
+
+/// Adds a message inside of a message.
+fn push_message(event: &mut Vec<u8>, key: u8, fill: impl FnOnce(&mut Vec<u8>)) {
+    push_bytes(event, key, &message(fill));
+}
+
+fn push_bytes(event: &mut Vec<u8>, key: u8, bytes: &[u8]) {
+    event.push(key);
+    push_varint(event, bytes.len() as u64);
+    event.extend_from_slice(bytes);
 }
 
 fn push_text(event: &mut Vec<u8>, text: &str) {
@@ -333,6 +498,70 @@ mod tests {
         resumed.flush().unwrap();
         let steps: Vec<u64> = read_events(&path).iter().map(|event| event.step).collect();
         assert_eq!(steps, [0, 1, 2]);
+    }
+
+    #[test]
+    fn tensorboard_reads_the_hyperparameters_of_runs() {
+        const READER: &str = "
+import sys
+try:
+    from tensorboard.backend.event_processing import data_provider, plugin_event_multiplexer
+except ImportError:
+    sys.exit(77)
+from tensorboard.plugins import base_plugin
+from tensorboard.plugins.hparams import api_pb2, backend_context, get_experiment, list_session_groups
+runs = plugin_event_multiplexer.EventMultiplexer().AddRunsFromDirectory(sys.argv[1])
+runs.Reload()
+provider = data_provider.MultiplexerDataProvider(runs, sys.argv[1])
+context = backend_context.Context(base_plugin.TBContext(data_provider=provider, logdir=sys.argv[1]))
+from tensorboard.context import RequestContext
+request = api_pb2.GetExperimentRequest(hparams_limit=0)
+found = get_experiment.Handler(RequestContext(), context, '', request).run()
+print([(info.name, info.type) for info in sorted(found.hparam_infos, key=lambda info: info.name)])
+print([info.name.tag for info in found.metric_infos])
+columns = [
+    api_pb2.ColParams(metric=api_pb2.MetricName(tag='rollout/ep_rew_mean')),
+]
+statuses = [api_pb2.STATUS_UNKNOWN, api_pb2.STATUS_RUNNING, api_pb2.STATUS_SUCCESS]
+request = api_pb2.ListSessionGroupsRequest(
+    start_index=0, slice_size=9, col_params=columns, allowed_statuses=statuses, aggregation_type=1)
+listed = list_session_groups.Handler(RequestContext(), context, '', request).run()
+for group in sorted(listed.session_groups, key=lambda group: group.name):
+    values = {name: value for name, value in sorted(group.hparams.items())}
+    print(values['algo'].string_value, values['gamma'].number_value, values['shared'].bool_value)
+    print([metric.value for metric in group.metric_values])
+";
+        let Some(python) = std::env::var_os("EPGT_PYTHON") else {
+            println!("skipped: EPGT_PYTHON does not name a Python that has tensorboard");
+            return;
+        };
+        let directory = tempfile::tempdir().unwrap();
+        for (run, gamma) in [("a", 0.9), ("b", 0.99)] {
+            std::fs::create_dir(directory.path().join(run)).unwrap();
+            let path = directory.path().join(run).join("events.out.tfevents.0");
+            let mut writer = EventWriter::create(&path, 1.0).unwrap();
+            let values = [
+                ("algo".to_string(), HyperparameterValue::Text("ppo".to_string())),
+                ("gamma".to_string(), HyperparameterValue::Number(gamma)),
+                ("shared".to_string(), HyperparameterValue::Bool(true)),
+            ];
+            writer.hyperparameters(1.0, &values, &["rollout/ep_rew_mean"]);
+            writer.scalar(2.5, "rollout/ep_rew_mean", 300, 42.0);
+            writer.flush().unwrap();
+        }
+        let mut reader = Command::new(python);
+        let output = reader.args(["-c", READER]).arg(directory.path()).output().unwrap();
+        if output.status.code() == Some(77) {
+            println!("skipped: the Python that EPGT_PYTHON names does not have tensorboard");
+            return;
+        }
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            "[('algo', 1), ('gamma', 3), ('shared', 2)]\n['rollout/ep_rew_mean']\n\
+             ppo 0.9 True\n[42.0]\nppo 0.99 True\n[42.0]\n"
+        );
     }
 
     #[test]

@@ -376,6 +376,24 @@ impl Trainer {
         self.apply_hyper_action();
     }
 
+    /// Puts other values of the method's hyperparameters in force, by name, from the next update or rollout on; those
+    /// that are scheduled are kept where the scheduler is `fixed`.
+    pub(crate) fn set(&mut self, values: &[(String, f64)]) {
+        let mut kept = self.hyper.values().to_vec();
+        for (name, value) in values {
+            let Ok(index) = self.method.settings().index(name) else {
+                continue;
+            };
+            match self.scheduled.iter().position(|&scheduled| scheduled == index) {
+                Some(place) => kept[place] = *value,
+                None => self.method.settings_mut().set(index, *value),
+            }
+        }
+        if !values.is_empty() {
+            self.keep(&kept);
+        }
+    }
+
     /// Takes over another's networks, optimiser, normalisation and counters, and so its score. Environments, generators
     /// and the values in force stay its own.
     pub fn adopt(&mut self, other: &Self) -> Result<(), SetupError> {

@@ -339,6 +339,68 @@ fn a_finished_run_can_go_on_to_more_steps_and_ends_the_same_however_it_is_stoppe
 }
 
 #[test]
+fn a_run_can_go_on_with_other_values_of_its_hyperparameters() {
+    let place = tempfile::tempdir().unwrap();
+    let with = |values: &[(&str, f64)]| ResumeWith {
+        values: values.iter().map(|(name, value)| (name.to_string(), *value)).collect(),
+        ..ResumeWith::default()
+    };
+    let settings = [
+        ("task", "CartPole-v1"),
+        ("scheduler", "fixed"),
+        ("step_control", "rate"),
+        ("a2c.learning_rate", "1e-3"),
+        ("steps", "8000"),
+        ("log_interval", "800"),
+        ("eval_interval", "0"),
+    ];
+    let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value))).unwrap();
+    let mut hashes = Vec::new();
+    for values in [&[][..], &[("learning_rate", 5e-2)], &[("gamma", 0.5)]] {
+        let path = place.path().join(hashes.len().to_string());
+        let mut run = Run::create(config.clone(), &path, false).unwrap();
+        run.train(&AtomicBool::new(true), &mut ()).unwrap();
+        drop(run);
+        let mut run = Run::resume_with(&path, with(values)).unwrap();
+        run.train(&AtomicBool::new(true), &mut ()).unwrap();
+        drop(run);
+        // What was said once holds from then on.
+        hashes.push(finish(Run::resume(&path).unwrap()).policy_sha256);
+        let rates = read_csv(path.join("metrics.csv"))
+            .unwrap()
+            .numbers("train/learning_rate")
+            .unwrap();
+        let expected = if hashes.len() == 2 { 5e-2 } else { 1e-3 };
+        assert!(
+            rates.last().is_some_and(|rate| (rate - expected).abs() < 1e-9),
+            "{rates:?}"
+        );
+        let text = fs::read_to_string(path.join("config.toml")).unwrap();
+        assert_eq!(text.contains("\ngamma = 0.5\n"), hashes.len() == 3, "{text}");
+    }
+    assert!(hashes[0] != hashes[1] && hashes[0] != hashes[2]);
+    let refused = |values: &[(&str, f64)]| {
+        Run::resume_with(&place.path().join("0"), with(values))
+            .err()
+            .unwrap()
+            .to_string()
+    };
+    assert!(refused(&[("gama", 0.5)]).contains("did you mean 'gamma'?"));
+    assert!(refused(&[("gamma", 2.0)]).contains("a number from 0 to 1 is wanted"));
+    assert!(refused(&[("critic_learning_rate", 0.1)]).contains("it decides nothing"));
+    let path = place.path().join("scheduled");
+    let scheduled: Vec<Assignment> = [("task", "CartPole-v1"), ("tune.gamma", "0.9:0.99"), ("steps", "2000")]
+        .map(|(key, value)| Assignment::new(key, value))
+        .into();
+    finish(Run::create(Config::build(&scheduled).unwrap(), &path, false).unwrap());
+    let error = Run::resume_with(&path, with(&[("gamma", 0.5)]))
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(error.contains("the run schedules it itself"), "{error}");
+}
+
+#[test]
 fn a_population_can_go_on_to_more_steps() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("run");

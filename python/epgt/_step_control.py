@@ -1,0 +1,80 @@
+"""How long the steps of a policy are, by how far they move it: the rule of docs/steps.md, as the program has it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+TOO_FAR = 4.0
+"""Beyond so many times the target a step is shortened, and a phase ends for the policy."""
+FASTEST = 1.5
+"""The most by which one update or phase moves the rate."""
+GENTLE = 0.1
+"""How strongly one update of A2C moves the rate: its divergence is measured on few rows, and noisy."""
+SQUARE_ROOT = 0.5
+"""The same for a phase of PPO: the divergence grows with the square of the rate."""
+LOWEST = 1e-9
+"""The rate stays above this, so that it can always come back."""
+FARTHEST = 0.01
+"""How far a phase of PPO may move a weight where its steps went in random directions; it bounds the rate."""
+
+
+@dataclass
+class StepController:
+    """Finds the rate that moves the policy as far as it should."""
+
+    rate: float
+    """The rate that was found, for a multiplier of 1."""
+    divergence: float
+    """The divergence that is aimed at with a multiplier of 1."""
+    highest: float
+    """The highest rate that is gone to."""
+    step: float = 1.0
+    """The multiplier of the divergence."""
+    stopped: bool = False
+    """Whether the phase is over for the policy."""
+
+    @property
+    def target(self) -> float:
+        """The divergence that is aimed at."""
+        return self.divergence * self.step
+
+    @property
+    def policy_rate(self) -> float:
+        """The policy's rate in force."""
+        # The divergence grows with the square of the rate: so a multiplier takes effect with the next step.
+        return 0.0 if self.stopped else self.rate * math.sqrt(self.step)
+
+    def after_step(self, divergence: float) -> float | None:
+        """After a step of A2C that moved the policy so far: moves the rate.
+
+        Returns the share of the step that is to be kept, where it went too far.
+        """
+        self._approach(divergence, GENTLE)
+        if not self._is_too_far(divergence):
+            return None
+        share = math.sqrt(self.target / divergence) if math.isfinite(divergence) else 0.0
+        return share
+
+    def before_minibatch(self, divergence: float) -> None:
+        """Before a step of PPO on a minibatch that shows this divergence."""
+        self.stopped = self.stopped or self._is_too_far(divergence)
+
+    def after_phase(self, divergence: float, updates: int) -> None:
+        """After a phase of PPO of so many updates that moved the policy so far: moves the rate."""
+        self.stopped = False
+        self.highest = FARTHEST / math.sqrt(max(updates, 1))
+        self._approach(divergence, SQUARE_ROOT)
+
+    def _is_too_far(self, divergence: float) -> bool:
+        return math.isnan(divergence) or divergence > TOO_FAR * self.target
+
+    def _approach(self, divergence: float, exponent: float) -> None:
+        # A divergence that is not a number is too large; one of 0 says that the rate is too low.
+        factor = FASTEST
+        if math.isnan(divergence):
+            factor = 0.0
+        elif divergence > 0:
+            factor = (self.target / divergence) ** exponent
+        moved = self.rate * min(max(factor, 1 / FASTEST), FASTEST)
+        self.rate = min(max(moved, LOWEST), self.highest)
