@@ -129,6 +129,10 @@ fn impossible_values_are_answered_with_the_reason() {
         ),
         (&["--set", "a2c.learning_rate=-1e-3"], "learning_rate = -0.001"),
         (&["--set", "a2c.learning_rate=nan"], "learning_rate"),
+        (
+            &["--set", "gamma=nan"],
+            "gamma = NaN cannot be used: a number from 0 to 1 is wanted",
+        ),
         (&["--n-envs", "0"], "at least one environment"),
         (&["--n-envs=-3"], "n_envs = -3 cannot be used"),
         (&["--seeds", "0"], "--seeds 0"),

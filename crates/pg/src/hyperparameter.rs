@@ -86,7 +86,7 @@ impl Hyperparameter {
     /// ```
     pub fn validate(&self, value: f64) -> Result<(), PgError> {
         let whole = self.kind != Kind::Whole || value.fract() == 0.0;
-        let is_told_from_zero = value == 0.0 || value.abs() >= SMALLEST;
+        let is_told_from_zero = value == 0.0 || value.is_nan() || value.abs() >= SMALLEST;
         if (self.low..=self.high).contains(&value) && whole && is_told_from_zero {
             return Ok(());
         }
