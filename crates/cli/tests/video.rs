@@ -94,22 +94,22 @@ fn eval(place: &Place, ffmpeg: &str, arguments: &[&str]) -> Ended {
     Ended::of(command.output().expect("the program starts"))
 }
 
-/// Says its arguments and keeps what it is given.
-const ENCODER: &str = "for last; do :; done\necho \"$*\" > said.txt\ncat > \"$last\"";
+/// Says its arguments and counts what it is given.
+const ENCODER: &str = "for last; do :; done\necho \"$*\" > said.txt\nwc -c > \"$last\"";
 
 #[test]
 fn an_mp4_is_what_ffmpeg_makes_of_raw_frames() {
     let place = Place::new();
-    place.train("run", &["--steps", "4000"]);
+    place.train("run", &["--steps", "400"]);
     let ffmpeg = stand_in(&place, "encoder", ENCODER);
     let ended = eval(&place, &ffmpeg, &["--json", "--video", "out.mp4"]);
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
     let report: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
     let frames = report["video"]["frames"].as_u64().unwrap();
-    let bytes = std::fs::metadata(place.path("out.mp4")).unwrap().len();
-    assert_eq!(report["video"]["bytes"], bytes);
+    let counted = std::fs::read_to_string(place.path("out.mp4")).unwrap();
+    assert_eq!(report["video"]["bytes"], counted.len());
     // Each frame once, the last for a second, which are 50 frames.
-    assert_eq!(bytes, (frames + 49) * 600 * 400 * 3);
+    assert_eq!(counted.trim().parse(), Ok((frames + 49) * 600 * 400 * 3));
     let said = std::fs::read_to_string(place.path("said.txt")).unwrap();
     for part in ["-video_size 600x400 -framerate 50.0", "-i pipe:0", "-pix_fmt yuv420p"] {
         assert!(said.contains(part), "{said}");
@@ -131,7 +131,7 @@ fn an_mp4_is_what_ffmpeg_makes_of_raw_frames() {
 #[test]
 fn an_ffmpeg_that_fails_costs_the_video_and_nothing_else() {
     let place = Place::new();
-    place.train("run", &["--steps", "4000"]);
+    place.train("run", &["--steps", "400"]);
     std::fs::write(place.path("out.mp4"), "an older video").unwrap();
     let early = stand_in(&place, "early", "echo noise >&2\necho Unknown encoder >&2\nexit 3");
     let late = stand_in(&place, "late", "cat > /dev/null\necho No space left >&2\nexit 1");
@@ -168,7 +168,7 @@ fn an_ffmpeg_that_fails_costs_the_video_and_nothing_else() {
 
 #[needs(python)]
 #[test]
-fn a_bridged_task_is_filmed_and_one_that_shows_nothing_is_refused() {
+fn a_bridged_task_is_filmed() {
     let place = Place::new();
     let run = place.train("run", &["gym:CartPole-v1", "--algo", "a2c", "--steps", "200"]);
     let ended = place.run(&["eval", "run", "--episodes", "1", "--json", "--video", "out.gif"]);
@@ -179,11 +179,6 @@ fn a_bridged_task_is_filmed_and_one_that_shows_nothing_is_refused() {
     );
     let gif = std::fs::read(run.with_file_name("out.gif")).unwrap();
     assert_eq!(&gif[6..10], [600u16.to_le_bytes(), 400u16.to_le_bytes()].as_flattened());
-
-    place.write("corridor.py", common::corridor());
-    place.train("blind", &["gym:corridor:Corridor", "--algo", "a2c", "--steps", "200"]);
-    let ended = place.run(&["eval", "blind", "--episodes", "1", "--video", "out.gif"]);
-    ended.is_refused_with(&["gym:corridor:Corridor has no picture; leave --video out"]);
 }
 
 #[needs(ale_py)]

@@ -89,12 +89,6 @@ fn an_environment_that_renders_nothing_has_no_picture() {
             .contains("returned [1, 2] of type list from render, but an array of height x width x 3 bytes is needed"),
         "{sentence}"
     );
-    let raised = begun(&own("Painter", &[("painted", "null")]), 0, true).picture();
-    let sentence = raised.unwrap_err().to_string();
-    assert!(
-        sentence.contains("raised RuntimeError when it was rendered: no canvas"),
-        "{sentence}"
-    );
 }
 
 #[needs(ale_py)]

@@ -176,6 +176,7 @@ mod tests {
     use epgt_envs::{Space, find};
     use epgt_pg::PolicySettings;
     use epgt_rng::Pcg64;
+    use epgt_testing::needs;
 
     #[test]
     fn a_filmed_episode_is_the_evaluated_one() {
@@ -232,5 +233,76 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// A policy that has learned nothing.
+    fn newborn(task: &TaskSpec) -> (ActorCritic, Normalizer) {
+        let env = task.make().unwrap();
+        let shape = RowShape::from(env.observation_space());
+        let mut rng = Pcg64::from_seed(3);
+        let policy = ActorCritic::new(&PolicySettings::default(), shape, env.action_space(), &mut rng);
+        (policy, Normalizer::new(shape.numbers(), 1, true, true, 0.99))
+    }
+
+    /// The times and images of an episode, of which not more than 40 steps are played.
+    fn filmed_frames(id: &str) -> Vec<(f64, Image)> {
+        let task = find(id).unwrap();
+        let (mut policy, normalizer) = newborn(&task);
+        let plan = FilmPlan {
+            max_steps: 40,
+            ..Default::default()
+        };
+        let mut frames = Vec::new();
+        let mut see = |shot: &mut Shot<'_>| {
+            if shot.step % 4 == 0 || shot.over {
+                frames.push((shot.seconds, shot.image(160, 120)?));
+            }
+            Ok(true)
+        };
+        assert!(
+            film(&mut policy, &normalizer, &task, &plan, &mut see)
+                .unwrap()
+                .is_some()
+        );
+        frames
+    }
+
+    #[track_caller]
+    fn assert_filmed(id: &str, size: (usize, usize)) {
+        let mut frames = filmed_frames(id);
+        assert!(
+            frames.is_sorted_by(|one, next| one.0 < next.0) && frames[0].0 == 0.0,
+            "{id}"
+        );
+        assert!(
+            frames.iter().all(|(_, image)| (image.width(), image.height()) == size),
+            "{id}"
+        );
+        assert!(frames == filmed_frames(id), "{id}: the same pixels every time");
+        frames.dedup_by(|one, other| one.1 == other.1);
+        assert!(frames.len() > 2, "{id}: something moves");
+    }
+
+    #[test]
+    fn an_episode_of_every_family_is_filmed() {
+        assert_filmed("CartPole-v1", (160, 107));
+        assert_filmed("LunarLander-v3", (160, 107));
+        assert_filmed("BipedalWalker-v3", (160, 107));
+        assert_filmed("PixelCatch-v0", (120, 120));
+    }
+
+    #[needs(mujoco)]
+    #[test]
+    fn an_episode_in_space_is_filmed() {
+        assert_filmed("Hopper-v5", (160, 120));
+    }
+
+    #[test]
+    fn whoever_sees_enough_stops_the_episode() {
+        let task = find("Pendulum-v1").unwrap();
+        let (mut policy, normalizer) = newborn(&task);
+        let mut see = |shot: &mut Shot<'_>| Ok(shot.step < 7);
+        let stopped = film(&mut policy, &normalizer, &task, &FilmPlan::default(), &mut see);
+        assert_eq!(stopped, Ok(None));
     }
 }
