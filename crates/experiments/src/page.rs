@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use epgt_report::aggregate::normalised;
-use epgt_report::chart::{Figure, Panel, Rows, Sheet, png, svg};
+use epgt_report::chart::{Figure, Panel, Rows, png, svg};
 use epgt_report::numbers::counted;
 use epgt_report::page::{GENERATOR, Page};
 use epgt_report::statistics::LEAST_SCORES;
@@ -101,7 +101,7 @@ pub fn write(directories: &[PathBuf], request: &Request) -> Result<Written, Expe
     save(&page, report.page.finish().as_bytes())?;
     fs::create_dir_all(&folder).map_err(|error| ExperimentError::system("make", &folder, reason(&error)))?;
     for picture in &report.figures {
-        let drawing = picture.figure.on_sheet(Sheet::SCREEN);
+        let drawing = picture.figure.for_screen();
         let file = |ending: &str| folder.join(format!("{}.{ending}", picture.file));
         save(&file("svg"), svg::standalone(&drawing, false).as_bytes())?;
         save(&file("png"), &png::encode(&drawing, png::SCREEN)?)?;
@@ -270,6 +270,7 @@ impl Report {
                 })],
             )
         };
+        self.show(figures::learning_by_task(&collection.tasks).into_iter().collect());
         let profile = figures::profile("Performance profile over all tasks", label, "profile", &names, &scaled);
         self.show(vec![Picture::new("scores-all-tasks".to_string(), bars), profile]);
         self.tabulate_methods("scores-all-tasks".to_string(), table, &names);
@@ -280,7 +281,8 @@ impl Report {
         self.page.heading(&task.name).verdict(&verdict::of_task(&ranked));
         self.show(figures::learning(task));
         let mut scores = Vec::new();
-        if !ranked.is_empty() {
+        // One number is said, not drawn.
+        if ranked.iter().map(|summary| summary.scores.len()).sum::<usize>() > 1 {
             scores.push(figures::scores(task, Measure::Final, &ranked));
         }
         if ranked.len() > 1 {

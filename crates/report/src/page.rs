@@ -90,6 +90,8 @@ impl Page {
         for figure in figures {
             let (kind, panels) = match figure.panels.len() {
                 1 => ("", "panels one"),
+                2 => ("", "panels two"),
+                3 | 5 | 6 | 9 => (" class=\"wide\"", "panels three"),
                 _ => (" class=\"wide\"", "panels"),
             };
             let _ = write!(self.body, "<figure{kind}><figcaption>{}", html(&figure.title));

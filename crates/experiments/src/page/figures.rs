@@ -19,6 +19,9 @@ const RESAMPLES: usize = 1000;
 /// The horizontal axis of everything over training.
 const STEPS: &str = "environment steps";
 
+/// The column of the mean return while training.
+const RETURN: &str = "rollout/ep_rew_mean";
+
 /// A figure and the name of its file.
 pub struct Picture {
     pub file: String,
@@ -66,7 +69,7 @@ pub fn learning(task: &Task) -> Vec<Picture> {
     let mut pictures = Vec::new();
     for (column, title, slug, label) in [
         (
-            "rollout/ep_rew_mean",
+            RETURN,
             "Learning curves",
             "learning",
             "mean return of the last 100 episodes at most",
@@ -86,6 +89,23 @@ pub fn learning(task: &Task) -> Vec<Picture> {
         pictures.push(Picture::new(format!("{slug}-{}", task.name), figure));
     }
     pictures
+}
+
+/// The learning curves of all methods, a panel per task.
+pub fn learning_by_task(tasks: &[Task]) -> Option<Picture> {
+    let plot = |task: &Task| {
+        let mut plot = Plot::new(&task.name, STEPS, "");
+        plot.series = task.groups.iter().filter_map(|group| banded(group, RETURN)).collect();
+        (!plot.series.is_empty()).then_some(plot)
+    };
+    let plots: Vec<Plot> = tasks.iter().filter_map(plot).collect();
+    (plots.len() > 1).then(|| {
+        let figure = Figure {
+            note: "mean return of the last 100 episodes at most".to_string(),
+            ..Figure::side_by_side("Learning curves by task", plots)
+        };
+        Picture::new("learning-all-tasks".to_string(), figure)
+    })
 }
 
 /// A column of a method's runs: mean and interval; nothing where no run has it.
@@ -294,5 +314,5 @@ pub fn profile(title: &str, label: &str, file: &str, names: &[(&str, usize)], sc
         series.push(Series::banded(*name, *index, points, around.collect()));
     }
     let plot = Plot::new("", label, "share of runs above");
-    Picture::new(file.to_string(), Figure::curves(title, plot, series))
+    Picture::new(file.to_string(), Figure::overlaid(title, plot, series))
 }

@@ -17,11 +17,11 @@ pub struct Look {
 }
 
 /// More methods than these get a panel each: their bands would cover each other.
-const MOST_IN_ONE: usize = 4;
+const MOST_IN_ONE: usize = 5;
 
 /// A panel alone, and one of several, on a page.
 const ALONE: Look = Look { width: 460.0, em: 12.0 };
-const AMONG: Look = Look { width: 270.0, em: 11.5 };
+const AMONG: Look = Look { width: 300.0, em: 11.5 };
 
 /// The least width of a panel on a sheet, in sizes of its words.
 const NARROWEST: f64 = 14.0;
@@ -55,6 +55,18 @@ impl Panel {
     }
 }
 
+/// The names and numbers of the methods of some curves.
+fn methods<'a>(series: impl IntoIterator<Item = &'a Series>) -> Vec<(String, usize)> {
+    let mut methods: Vec<(String, usize)> = Vec::new();
+    for one in series.into_iter().filter(|one| !one.name.is_empty()) {
+        let method = (one.name.clone(), one.index);
+        if !methods.contains(&method) {
+            methods.push(method);
+        }
+    }
+    methods
+}
+
 /// How large a figure's sheet is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sheet {
@@ -78,6 +90,11 @@ impl Sheet {
     /// For a screen, in pixels.
     pub const SCREEN: Self = Self {
         look: Look { width: 860.0, em: 12.0 },
+        titled: true,
+    };
+    /// The same for a figure of one panel.
+    pub const SMALL: Self = Self {
+        look: Look { width: 480.0, em: 12.0 },
         titled: true,
     };
 }
@@ -123,18 +140,9 @@ impl Figure {
     /// assert_eq!((figure(9).panels.len(), figure(9).key.len()), (9, 0));
     /// ```
     pub fn curves(title: impl Into<String>, plot: Plot, series: Vec<Series>) -> Self {
-        let mut methods: Vec<(String, usize)> = Vec::new();
-        for one in series.iter().filter(|one| !one.name.is_empty()) {
-            let method = (one.name.clone(), one.index);
-            if !methods.contains(&method) {
-                methods.push(method);
-            }
-        }
+        let methods = methods(&series);
         if methods.len() <= MOST_IN_ONE {
-            return Self {
-                key: methods,
-                ..Self::of(title, vec![Panel::Plot(Plot { series, ..plot })])
-            };
+            return Self::overlaid(title, plot, series);
         }
         let panels = methods.iter().map(|(name, index)| {
             let others = series.iter().filter(|one| one.index != *index && !one.name.is_empty());
@@ -155,6 +163,42 @@ impl Figure {
         };
         figure.share_axes();
         figure
+    }
+
+    /// Curves of all methods in one panel; where they are many, without their bands.
+    ///
+    /// ```
+    /// use epgt_report::chart::{Figure, Plot, Series};
+    /// let curves = (0..9).map(|i| Series::line(format!("m{i}"), i, vec![[0.0, 0.0], [1.0, i as f64]]));
+    /// let figure = Figure::overlaid("Return", Plot::new("", "steps", "return"), curves.collect());
+    /// assert_eq!((figure.panels.len(), figure.key.len()), (1, 9));
+    /// ```
+    pub fn overlaid(title: impl Into<String>, plot: Plot, series: Vec<Series>) -> Self {
+        Self::side_by_side(title, vec![Plot { series, ..plot }])
+    }
+
+    /// Charts of the same methods, such as one per task, each with its own axes; where the methods are many, without
+    /// their bands.
+    ///
+    /// ```
+    /// use epgt_report::chart::{Figure, Plot, Series};
+    /// let mut plot = Plot::new("CartPole-v1", "steps", "");
+    /// plot.series.push(Series::line("ppo", 0, vec![[0.0, 0.0], [1.0, 2.0]]));
+    /// let figure = Figure::side_by_side("Return", vec![plot.clone(), plot]);
+    /// assert_eq!((figure.panels.len(), figure.key.len()), (2, 1));
+    /// ```
+    pub fn side_by_side(title: impl Into<String>, mut plots: Vec<Plot>) -> Self {
+        let mut key = methods(plots.iter().flat_map(|plot| &plot.series));
+        key.sort_by_key(|(_, index)| *index);
+        if key.len() > MOST_IN_ONE {
+            for plot in &mut plots {
+                plot.series = std::mem::take(&mut plot.series).into_iter().map(Series::bare).collect();
+            }
+        }
+        Self {
+            key,
+            ..Self::of(title, plots.into_iter().map(Panel::Plot).collect())
+        }
     }
 
     /// Gives all charts the same axes.
@@ -197,17 +241,12 @@ impl Figure {
     /// assert!(figure.on_page()[0].width > 300.0);
     /// ```
     pub fn on_page(&self) -> Vec<Drawing> {
-        self.drawn(if self.panels.len() == 1 { ALONE } else { AMONG })
+        self.drawn(&self.panels, if self.panels.len() == 1 { ALONE } else { AMONG })
     }
 
-    /// All panels at one size, the charts of all at one height.
-    fn drawn(&self, look: Look) -> Vec<Drawing> {
-        let lines = self
-            .panels
-            .iter()
-            .map(|panel| panel.lines_above(look))
-            .max()
-            .unwrap_or(0);
+    /// Some panels at one size, their charts at one height.
+    fn drawn(&self, panels: &[Panel], look: Look) -> Vec<Drawing> {
+        let lines = panels.iter().map(|panel| panel.lines_above(look)).max().unwrap_or(0);
         let draw = |panel: &Panel| {
             let drawing = panel.draw_below(look, lines);
             let title = match drawing.title.is_empty() {
@@ -216,7 +255,22 @@ impl Figure {
             };
             Drawing { title, ..drawing }
         };
-        self.panels.iter().map(draw).collect()
+        panels.iter().map(draw).collect()
+    }
+
+    /// The sheet for a screen that suits the figure.
+    ///
+    /// ```
+    /// use epgt_report::chart::{Figure, Panel, Plot, Sheet};
+    /// let figure = Figure::of("Return", vec![Panel::Plot(Plot::new("a", "steps", ""))]);
+    /// assert_eq!(figure.for_screen(), figure.on_sheet(Sheet::SMALL));
+    /// ```
+    pub fn for_screen(&self) -> Drawing {
+        self.on_sheet(if self.panels.len() == 1 {
+            Sheet::SMALL
+        } else {
+            Sheet::SCREEN
+        })
     }
 
     /// The whole figure on one sheet: the panels in rows, the key below them.
@@ -249,11 +303,11 @@ impl Figure {
         }
         let gap = 1.4 * em;
         let (columns, panel) = self.columns(inside, gap, sheet);
-        let drawings = self.drawn(Look { width: panel, em });
-        for row in drawings.chunks(columns) {
-            let height = row.iter().map(|drawing| drawing.height).fold(0.0, f64::max);
-            for (column, drawing) in row.iter().enumerate() {
-                whole.put(drawing.clone(), [margin + column as f64 * (panel + gap), y]);
+        for row in self.panels.chunks(columns) {
+            let drawings = self.drawn(row, Look { width: panel, em });
+            let height = drawings.iter().map(|drawing| drawing.height).fold(0.0, f64::max);
+            for (column, drawing) in drawings.into_iter().enumerate() {
+                whole.put(drawing, [margin + column as f64 * (panel + gap), y]);
             }
             y += height + 0.7 * em;
         }
@@ -376,6 +430,7 @@ mod tests {
             Figure::curves("One", plot(), vec![line(0)]),
             Figure::curves("Four", plot(), (0..4).map(line).collect()),
             Figure::curves("Twelve", plot(), (0..12).map(line).collect()),
+            Figure::overlaid("Together", plot(), (0..9).map(line).collect()),
             Figure::of("Scores", vec![Panel::Rows(rows(true))]),
             Figure::of("Scores", vec![Panel::Rows(rows(false))]),
             Figure::of("Maps", vec![Panel::Map(map.clone()), Panel::Map(map)]),
@@ -403,7 +458,7 @@ mod tests {
     #[test]
     fn no_words_are_cut_and_none_overlap_at_any_width() {
         for figure in figures() {
-            for sheet in [Sheet::COLUMN, Sheet::PAGE, Sheet::SCREEN] {
+            for sheet in [Sheet::COLUMN, Sheet::PAGE, Sheet::SCREEN, Sheet::SMALL] {
                 let whole = figure.on_sheet(sheet);
                 assert_apart(&whole, &format!("{} on {sheet:?}", figure.title));
                 for mark in &whole.marks {

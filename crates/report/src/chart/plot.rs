@@ -75,6 +75,29 @@ impl Series {
         Self { held: true, ..self }
     }
 
+    /// The curve without its band.
+    pub(super) fn bare(self) -> Self {
+        let Self {
+            name,
+            index,
+            held,
+            kind,
+        } = self;
+        let kind = match kind {
+            Kind::Line { points, .. } => Kind::Line {
+                points,
+                band: Vec::new(),
+            },
+            kind => kind,
+        };
+        Self {
+            name,
+            index,
+            held,
+            kind,
+        }
+    }
+
     /// The curve as the background of another's panel.
     pub(super) fn behind(&self) -> Self {
         let points = self.points();
@@ -152,6 +175,14 @@ impl Plot {
         count(&self.title, look.width - self.indent(look)) + count(&self.y_label, look.width)
     }
 
+    /// The horizontal axis's label, in lines.
+    fn label_below(&self, look: Look) -> Vec<String> {
+        match self.x_label.is_empty() {
+            true => Vec::new(),
+            false => broken(&self.x_label, look.em, look.width),
+        }
+    }
+
     /// Room for the method's line before the title.
     fn indent(&self, look: Look) -> f64 {
         self.about.map_or(0.0, |_| 2.6 * look.em)
@@ -179,8 +210,9 @@ impl Plot {
             ..Drawing::default()
         };
         let top = lines as f64 * LINE * em + 0.6 * em;
-        let bottom = top + (self.aspect * look.width).max(6.0 * em);
-        drawing.height = bottom + (if self.x_label.is_empty() { 1.7 } else { 3.1 }) * em;
+        let bottom = top + (self.aspect * look.width).clamp(6.0 * em, 24.0 * em);
+        let label = self.label_below(look);
+        drawing.height = bottom + (1.8 + LINE * label.len() as f64) * em;
         self.words_above(&mut drawing, look);
         let frame = self.axes(&mut drawing, look, top, bottom);
         // Many bands on top of each other must not become fog.
@@ -283,14 +315,9 @@ impl Plot {
             );
         }
         drawing.line(vec![[frame.left, bottom], [frame.right, bottom]], Paint::Muted, thin);
-        if !self.x_label.is_empty() {
-            drawing.text(
-                [frame.right, bottom + 2.75 * em],
-                &self.x_label,
-                Paint::Muted,
-                em,
-                Anchor::End,
-            );
+        for (index, line) in self.label_below(look).iter().enumerate() {
+            let y = bottom + (2.75 + LINE * index as f64) * em;
+            drawing.text([look.width, y], line, Paint::Muted, em, Anchor::End);
         }
         frame
     }
@@ -312,6 +339,8 @@ fn paint(drawing: &mut Drawing, frame: &Frame, series: &Series, em: f64) {
     let placed: Vec<[f64; 2]> = series.points().iter().map(|point| frame.place(*point)).collect();
     let points = if series.held { stairs(&placed) } else { placed };
     let (paint, width, dash, opacity): (_, _, &'static [f64], _) = match &series.kind {
+        // A pattern would hide where a step ends.
+        Kind::Line { .. } if series.held => (Paint::Series(series.index), 0.17, &[], 1.0),
         Kind::Line { .. } => (Paint::Series(series.index), 0.17, dash(series.index), 1.0),
         Kind::Thread(_) => (Paint::Series(series.index), 0.08, &[], 0.55),
         Kind::Context(_) => (Paint::Muted, 0.07, &[], 0.35),

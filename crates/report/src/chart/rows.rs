@@ -7,6 +7,10 @@ use super::figure::Look;
 use super::scale::{Scale, between, number};
 use crate::statistics::Interval;
 
+/// From row to row, and the height that few rows are spread over, in sizes of words.
+const ROW: f64 = 1.9;
+const TALL: f64 = 20.0;
+
 /// One row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
@@ -75,12 +79,15 @@ impl Rows {
         }
         let place = |value: f64| left + (right - left) * scale.place(value);
         let top = 0.4 * em;
+        // Few rows are spread, so that the chart is no sliver.
+        let above = |lines: &Vec<String>| if beside { 0.0 } else { lines.len() as f64 * LINE * em };
+        let needed: f64 = names.iter().map(|lines| above(lines) + ROW * em).sum();
+        let spread = ((TALL * em - needed) / names.len().max(1) as f64).clamp(0.0, ROW * em);
         let mut middles = Vec::new();
         let mut y = top;
         for lines in &names {
-            let above = if beside { 0.0 } else { lines.len() as f64 * LINE * em };
-            middles.push(y + above + 0.9 * em);
-            y += above + 1.9 * em;
+            middles.push(y + spread / 2.0 + above(lines) + 0.9 * em);
+            y += above(lines) + ROW * em + spread;
         }
         let bottom = y;
         let label = broken(&self.label, em, look.width);
