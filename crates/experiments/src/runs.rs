@@ -76,7 +76,7 @@ impl Run {
             steps: [0.0].into_iter().chain(updates.values).collect(),
             values: [0.0].into_iter().chain(updates.steps).collect(),
         };
-        let each = chosen.len().div_ceil(SCHEDULE_POINTS).max(1);
+        let each = choices_per_point(chosen.len());
         let mut curve = Curve::default();
         for part in chosen.chunks(each) {
             let value = |choice: &(f64, f64)| if log { choice.1.ln() } else { choice.1 };
@@ -93,6 +93,15 @@ impl Run {
         }
         curve
     }
+
+    /// Choices of a hyperparameter that one value of its [`schedule`](Self::schedule) stands for.
+    pub fn condensed(&self, name: &str) -> usize {
+        choices_per_point(self.record.choices(name).len())
+    }
+}
+
+fn choices_per_point(choices: usize) -> usize {
+    choices.div_ceil(SCHEDULE_POINTS).max(1)
 }
 
 /// A text that a file may hold, as a sentence that can be shown.

@@ -78,9 +78,7 @@ impl Curve {
         };
         steps.iter().map(value).collect()
     }
-}
 
-impl Curve {
     /// The values at other steps where each holds until the next one is known; NaN before the first and after the last
     /// step.
     ///

@@ -285,7 +285,7 @@ impl TextTable {
     /// );
     /// ```
     pub fn html(&self) -> String {
-        self.html_with(|field| html(field))
+        self.html_with(html)
     }
 
     /// The same with the first field of a row as `first` writes it, which has to escape it.

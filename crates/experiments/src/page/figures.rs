@@ -163,7 +163,12 @@ pub fn schedules(task: &Task) -> Vec<Picture> {
             return None;
         }
         let mut figure = Figure::of(format!("What was chosen on {}: {name}", task.name), panels);
-        figure.note = "thin: a run; bold: their mean; a value holds until the next choice".to_string();
+        let runs = task.groups.iter().flat_map(|group| &group.runs);
+        let most = runs.map(|run| run.condensed(name)).max().unwrap_or(1);
+        figure.note = match most {
+            1 => "thin: a run; bold: their mean; a value holds until the next choice".to_string(),
+            most => format!("thin: a run, each step the mean of up to {most} choices; bold: the mean of the runs"),
+        };
         figure.share_axes();
         Some(Picture::new(format!("schedule-{name}-{}", task.name), figure))
     };

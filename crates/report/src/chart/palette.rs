@@ -204,12 +204,14 @@ mod tests {
 
     #[test]
     fn twelve_methods_are_told_apart_by_colour_also_by_the_colour_blind() {
-        let faces: [(&str, fn(&(&'static str, &'static str)) -> &'static str); 2] =
-            [("light", |face| face.0), ("dark", |face| face.1)];
-        for (face, of) in faces {
+        let faces = [
+            ("light", SERIES.map(|face| face.0)),
+            ("dark", SERIES.map(|face| face.1)),
+        ];
+        for (face, colours) in faces {
             for a in 0..SERIES.len() {
                 for b in 0..a {
-                    let [one, other] = [a, b].map(|index| light(of(&SERIES[index])));
+                    let [one, other] = [a, b].map(|index| light(colours[index]));
                     let apart = distance(oklab(one), oklab(other));
                     assert!(apart >= LEAST, "{face} {a} and {b} are {apart:.3} apart");
                     for (name, matrix) in &BLINDNESS {

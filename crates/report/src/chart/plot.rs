@@ -226,8 +226,13 @@ impl Plot {
                 paint_band(&mut drawing, &frame, series.index, band, opacity);
             }
         }
+        let threads = self
+            .series
+            .iter()
+            .filter(|series| matches!(series.kind, Kind::Thread(_)));
+        let pale = (2.5 / threads.count().max(1) as f64).clamp(0.25, 0.55);
         for series in &self.series {
-            paint(&mut drawing, &frame, series, em);
+            paint(&mut drawing, &frame, series, em, pale);
         }
         for series in &self.series {
             hints(&mut drawing, &frame, series);
@@ -287,7 +292,7 @@ impl Plot {
                 [first, second, ..] => frame.x(*second) - frame.x(*first),
                 _ => f64::INFINITY,
             };
-            if apart >= widest + 0.8 * em {
+            if apart >= widest + 0.5 * em {
                 break;
             }
         }
@@ -334,15 +339,15 @@ pub(super) fn swatch(at: [f64; 2], index: usize, em: f64) -> Mark {
     }
 }
 
-/// A curve; one that is held goes on at its height until its next point.
-fn paint(drawing: &mut Drawing, frame: &Frame, series: &Series, em: f64) {
+/// A curve; one that is held goes on at its height until its next point, and one of many is pale.
+fn paint(drawing: &mut Drawing, frame: &Frame, series: &Series, em: f64, pale: f64) {
     let placed: Vec<[f64; 2]> = series.points().iter().map(|point| frame.place(*point)).collect();
     let points = if series.held { stairs(&placed) } else { placed };
     let (paint, width, dash, opacity): (_, _, &'static [f64], _) = match &series.kind {
         // A pattern would hide where a step ends.
         Kind::Line { .. } if series.held => (Paint::Series(series.index), 0.17, &[], 1.0),
         Kind::Line { .. } => (Paint::Series(series.index), 0.17, dash(series.index), 1.0),
-        Kind::Thread(_) => (Paint::Series(series.index), 0.08, &[], 0.55),
+        Kind::Thread(_) => (Paint::Series(series.index), 0.08, &[], pale),
         Kind::Context(_) => (Paint::Muted, 0.07, &[], 0.35),
     };
     drawing.marks.push(Mark::Line {

@@ -53,7 +53,12 @@ fn write(drawing: &Drawing, size: &str, before: &str) -> String {
          role=\"img\" aria-label=\"{title}\" font-family=\"{FONTS}\">\
          <title>{title}</title>{before}\n"
     );
-    for mark in &drawing.marks {
+    // A picture that is shown as one has no mouse over its parts.
+    for mark in drawing
+        .marks
+        .iter()
+        .filter(|mark| before.is_empty() || !matches!(mark, Mark::Hint { .. }))
+    {
         push(&mut text, mark);
     }
     text.push_str("</svg>\n");
