@@ -51,15 +51,19 @@ fn a_report_is_one_page_with_its_pictures_and_tables_beside_it() {
         "2 runs per method are too few to rest a claim on",
         "seed-2 has come to step 6000",
         "it is not valid TOML",
-        "scheduled: learning_rate",
+        "What was chosen on CartPole-v1: learning_rate",
         "keys by value",
-        "reconstruction loss",
-        "performance profile",
+        "Reconstruction loss",
+        "Performance profile",
         "What the returns say of the choices",
         "scheduled, learning_rate: F = ",
         "A run like these can",
         "this is what was seen, not what was caused",
-        "All settings of kept &lt;b&gt;",
+        "<span class=\"method\">kept &lt;b&gt;</span>",
+        "The commands that make it again",
+        "epgt train ",
+        "epgt report runs",
+        "Where the methods differ",
         "Written by epgt",
     ] {
         assert!(page.contains(part), "'{part}' is missing");
@@ -88,9 +92,17 @@ fn a_report_is_one_page_with_its_pictures_and_tables_beside_it() {
     let markdown = String::from_utf8(files["scores-final-CartPole-v1.md"].clone()).unwrap();
     assert!(markdown.starts_with("| method "), "{markdown}");
 
-    // Written again it has the same bytes, and the folder that it left is no run.
+    // Written again it has the same bytes but for the date, and the folder that it left is no run.
     place.run(&["report", "runs"]);
-    assert!(std::fs::read_to_string(place.path("runs/report.html")).unwrap() == page);
+    let again = std::fs::read_to_string(place.path("runs/report.html")).unwrap();
+    assert!(undated(&again) == undated(&page));
+}
+
+/// A page without the moment at which it was written.
+fn undated(page: &str) -> String {
+    let (before, rest) = page.split_once("<time").expect("a date");
+    let (_, after) = rest.split_once("</time>").expect("the date's end");
+    format!("{before}{after}")
 }
 
 #[test]
@@ -200,7 +212,7 @@ fn many_differing_settings_make_short_names_that_are_still_unique() {
     let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
     assert_eq!(names.len(), 3, "{ended:?}");
     assert!(
-        names.iter().all(|name| name.len() < 90 && name.ends_with("..")),
+        names.iter().all(|name| name.len() < 40 && name.ends_with("(+5)")),
         "{names:?}"
     );
     assert!(
@@ -564,46 +576,125 @@ fn what_holds_no_run_is_refused_in_a_sentence() {
         .is_refused_with(&["there is no finished run with a score", "below empty"]);
 }
 
-/// Tells, once the page has been laid out, how many pictures there are, how many of them are empty, how wide the window
-/// and the page are, and what was fetched.
-const CHECK: &str = r#"<script>addEventListener("load", () => {
-    const pictures = [...document.querySelectorAll("figure svg")];
-    const empty = pictures.filter(svg => {
-        const place = svg.getBoundingClientRect(), drawn = svg.getBBox();
-        return place.width < 200 || place.height < 60 || place.right > innerWidth || drawn.width < 100 || drawn.height < 40;
-    });
-    const fetched = performance.getEntriesByType("resource").filter(entry => !entry.name.startsWith("data:"));
-    const facts = [pictures.length, empty.length, innerWidth, document.documentElement.scrollWidth, fetched.length];
-    parent.document.body.dataset.facts = facts.join(" ");
-})</script></body>"#;
+/// Nine methods with long names, three seeds each, made of one short run.
+fn many_methods() -> Place {
+    let place = Place::new();
+    let whole = place.train(
+        "whole",
+        &["--steps", "3000", "--preset", "paper", "--set", "eval_interval=1500"],
+    );
+    let config = std::fs::read_to_string(whole.join("config.toml")).unwrap();
+    for (number, method) in [
+        "episodic control of the learning rate by the paper's own preset",
+        "a-name-without-any-space-that-is-longer-than-a-panel-is-wide",
+        "fixed",
+        "learning_rate=0.0007 ent_coef=0.01 vf_coef=0.5 (+7)",
+        "<b>bold</b> & \"quoted\"",
+        "Übergrößenträger λ=0.95",
+        "g",
+        "h",
+        "i",
+    ]
+    .iter()
+    .enumerate()
+    {
+        for seed in 0..3 {
+            let run = place.path(&format!("runs/CartPole-v1/{}/seed-{seed}", method.replace('/', "-")));
+            copy(&whole, &run);
+            let changed = config.replace("seed = 0\n", &format!("seed = {seed}\n"));
+            let changed = changed.replace("gamma = 0.99", &format!("gamma = 0.9{number}"));
+            std::fs::write(run.join("config.toml"), changed).unwrap();
+        }
+    }
+    place
+}
+
+/// Tells, once a page has been laid out, what is wrong with it: words that are cut, leave the window or their picture, or lie
+/// on others, pictures that are empty, errors, and what was fetched. The first word is `ok`, `dark` behind it on a dark ground.
+const CHECK: &str = r#"<script>
+const wrong = [];
+addEventListener("error", event => wrong.push("error: " + event.message));
+console.error = (...words) => wrong.push("console: " + words.join(" "));
+addEventListener("load", () => {
+    const boxes = [];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const node = walker.currentNode, parent = node.parentElement;
+        if (!node.data.trim() || ["SCRIPT", "STYLE", "title"].includes(parent.tagName)) continue;
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        for (const box of parent.ownerSVGElement ? [parent.getBoundingClientRect()] : range.getClientRects())
+            if (box.width > 0 && box.height > 0) boxes.push([box, node.data.trim().slice(0, 40), parent]);
+    }
+    for (const [box, words, parent] of boxes) {
+        if (box.left < -0.5 || box.right > innerWidth + 0.5) wrong.push("outside: " + words);
+        const picture = parent.ownerSVGElement?.getBoundingClientRect();
+        if (picture && (box.left < picture.left - 1 || box.right > picture.right + 1 || box.bottom > picture.bottom + 2))
+            wrong.push("leaves its picture: " + words);
+        for (let up = parent; up && up !== document.body; up = up.parentElement)
+            if (getComputedStyle(up).overflowX !== "visible" && up.tagName !== "svg" && up.scrollWidth > up.clientWidth + 1)
+                wrong.push("cut: " + words);
+    }
+    boxes.sort((a, b) => a[0].top - b[0].top);
+    for (let i = 0; i < boxes.length; i++)
+        for (let j = i + 1; j < boxes.length && boxes[j][0].top < boxes[i][0].bottom - 3; j++) {
+            const [a, b] = [boxes[i][0], boxes[j][0]];
+            if (Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5 && boxes[i][2] !== boxes[j][2])
+                wrong.push("overlap: " + boxes[i][1] + " / " + boxes[j][1]);
+        }
+    const pictures = [...document.querySelectorAll(".panels > svg")];
+    for (const picture of pictures) {
+        const place = picture.getBoundingClientRect(), drawn = picture.getBBox();
+        if (place.width < 200 || place.height < 60 || drawn.width < 100 || drawn.height < 40) wrong.push("empty picture");
+    }
+    if (!pictures.length || boxes.length < 50) wrong.push("nothing to see");
+    if (document.documentElement.scrollWidth > innerWidth) wrong.push("wide: " + document.documentElement.scrollWidth);
+    for (const entry of performance.getEntriesByType("resource"))
+        if (!entry.name.startsWith("data:")) wrong.push("fetched: " + entry.name);
+    const ground = getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number);
+    const face = ground[0] < 80 ? "dark" : "light";
+    const found = wrong.length ? [...new Set(wrong)].slice(0, 12).join("; ") : "ok";
+    const facts = parent.document.createElement("pre");
+    facts.className = "facts";
+    facts.textContent = innerWidth + " " + face + " " + found;
+    parent.document.body.append(facts);
+})</script></head>"#;
 
 #[needs(browser)]
 #[test]
-fn in_a_browser_every_picture_is_drawn_and_nothing_is_fetched() {
+fn in_a_browser_nothing_is_cut_overlaps_or_is_fetched_at_any_width_in_light_and_dark() {
     let browser = browser();
-    let place = experiment();
-    assert_eq!(place.run(&["report", "runs"]).code, Some(0));
-    let page = std::fs::read_to_string(place.path("runs/report.html")).unwrap();
-    // In a frame, since a window cannot be as narrow as a phone.
-    let framed = page
-        .replace("</body>", CHECK)
-        .replace('&', "&amp;")
-        .replace('"', "&quot;");
-    for width in [1280, 390] {
-        let frame =
-            format!("<body><iframe width={width} height=900 style=\"border:0\" srcdoc=\"{framed}\"></iframe></body>");
-        let checked = place.write("checked.html", &frame);
-        let [pictures, empty, window, whole, fetched] = facts(&browser, &place.path("profile"), &checked);
-        assert_eq!(pictures, page.matches("<figure").count(), "at {width}");
-        assert_eq!(empty, 0, "empty or overflowing pictures at {width}");
-        assert_eq!(window, width);
-        assert!(whole <= width, "the page is {whole} wide in a window of {width}");
-        assert_eq!(fetched, 0, "at {width}");
+    let (small, many) = (experiment(), many_methods());
+    small.train("one", &["--steps", "1000"]);
+    for (place, runs) in [(&small, "runs"), (&small, "one"), (&many, "runs")] {
+        let ended = place.run(&["report", runs, "--out", "page.html"]);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+        // Frames, since a window cannot be as narrow as a phone. What is folded is unfolded; dark is what a reader asks for.
+        let page = page.replace("</head>", CHECK).replace("<details>", "<details open>");
+        let dark = page.replace("@media screen and (prefers-color-scheme: dark)", "@media screen");
+        let mut frames = String::from("<!DOCTYPE html><body>");
+        for (page, width) in [&page, &dark]
+            .into_iter()
+            .flat_map(|page| [1440, 1280, 768, 390].map(|width| (page, width)))
+        {
+            let framed = page.replace('&', "&amp;").replace('"', "&quot;");
+            frames += &format!("<iframe width={width} height=900 style=\"border:0\" srcdoc=\"{framed}\"></iframe>");
+        }
+        let checked = place.write("checked.html", &frames);
+        let mut found = facts(&browser, &place.path("profile"), &checked);
+        found.sort();
+        let mut wanted: Vec<String> = [1440, 1280, 768, 390]
+            .into_iter()
+            .flat_map(|width| ["light", "dark"].map(|face| format!("{width} {face} ok")))
+            .collect();
+        wanted.sort();
+        assert_eq!(found, wanted, "{runs}");
     }
 }
 
-/// Opens a page without any network and reads what [`CHECK`] found.
-fn facts(browser: &Path, profile: &Path, page: &Path) -> [usize; 5] {
+/// Opens a page without any network and reads what [`CHECK`] found, a line per frame.
+fn facts(browser: &Path, profile: &Path, page: &Path) -> Vec<String> {
     let output = Command::new(browser)
         .args([
             "--headless",
@@ -619,22 +710,23 @@ fn facts(browser: &Path, profile: &Path, page: &Path) -> [usize; 5] {
         ])
         .arg("--host-resolver-rules=MAP * ~NOTFOUND")
         .arg(format!("--user-data-dir={}", profile.display()))
-        .arg("--window-size=1400,1000")
+        .arg("--window-size=1500,1000")
         .args(["--virtual-time-budget=5000", "--dump-dom"])
         .arg(format!("file://{}", page.display()))
         .output()
         .expect("the browser starts");
     let dom = String::from_utf8_lossy(&output.stdout);
-    let found = dom
-        .split("data-facts=\"")
-        .nth(1)
-        .and_then(|rest| rest.split('"').next());
-    let found = found.unwrap_or_else(|| panic!("no facts: {}", String::from_utf8_lossy(&output.stderr)));
-    let numbers: Vec<usize> = found
-        .split(' ')
-        .map(|number| number.parse::<f64>().unwrap() as usize)
+    let parts = dom.split("<pre class=\"facts\">").skip(1);
+    let found: Vec<String> = parts
+        .filter_map(|part| part.split("</pre>").next())
+        .map(String::from)
         .collect();
-    numbers.try_into().expect("five numbers")
+    assert!(
+        !found.is_empty(),
+        "no facts: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    found
 }
 
 /// The browser that EPGT_BROWSER names, or the first that is installed; `None` only if EPGT_BROWSER is `none`.

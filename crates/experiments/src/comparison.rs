@@ -62,7 +62,7 @@ pub fn ranked(task: &Task, measure: Measure) -> Vec<Summary<'_>> {
 pub fn table(summaries: &[Summary<'_>], reference: usize, comparison: Comparison) -> TextTable {
     let against = &summaries[reference];
     let p = match comparison {
-        Comparison::ReferenceOverEach => format!("P({} better)", against.name),
+        Comparison::ReferenceOverEach => better(against.name),
         Comparison::EachOverReference => "P(better than first)".to_string(),
     };
     let mut header = vec![
@@ -130,7 +130,7 @@ pub fn suite(names: &[(&str, usize)], scores: &[Vec<Vec<f64>>]) -> (TextTable, S
     let mut order: Vec<(Row, &Vec<Vec<f64>>)> = names.iter().zip(scores).map(row).zip(scores).collect();
     order.sort_by(|a, b| b.0.mean.total_cmp(&a.0.mean));
     let (best, best_scores) = (order[0].0.clone(), order[0].1);
-    let p = format!("P({} better)", best.name);
+    let p = better(&best.name);
     let mut table = TextTable::new(&[
         "method",
         "runs",
@@ -173,6 +173,17 @@ pub enum Comparison {
     ReferenceOverEach,
     /// How much better each row is than the reference.
     EachOverReference,
+}
+
+/// Letters of a name that stands above a column.
+const LONGEST_NAME: usize = 24;
+
+/// The head of the column that says how likely the first row is better.
+fn better(name: &str) -> String {
+    match name.chars().count() <= LONGEST_NAME {
+        true => format!("P({name} better)"),
+        false => "P(first row better)".to_string(),
+    }
 }
 
 /// How likely a run of `a` beats one of `b`; a dash where there are too few to say.
