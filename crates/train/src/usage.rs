@@ -83,6 +83,18 @@ pub fn give_memory_back() {
     }
 }
 
+/// Has the system run this process only where no other wants the processor: for what may wait while others train.
+///
+/// ```
+/// epgt_train::usage::give_way();
+/// ```
+pub fn give_way() {
+    // SAFETY: it passes numbers, and changes the priority of this process alone.
+    unsafe {
+        libc::setpriority(libc::PRIO_PROCESS, 0, 19);
+    }
+}
+
 /// The name of this machine; `unknown` where the system does not say.
 ///
 /// ```
