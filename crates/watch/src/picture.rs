@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::net::TcpStream;
-use std::sync::{Mutex, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -11,7 +11,7 @@ use epgt_render::{draw, fitting_size, png};
 use epgt_train::{EvalActions, policy_file, watch};
 use serde_json::{Value, json};
 
-use crate::request::{Refusal, Request, answer, begin, finish, has_gone};
+use crate::request::{Request, answer, begin, finish, has_gone};
 use crate::watcher::{Shared, lock};
 
 /// The picture fits into so many pixels.
@@ -38,26 +38,31 @@ fn told(stream: &mut TcpStream, value: &Value) -> io::Result<()> {
 }
 
 impl Player {
+    /// Waits a moment for who plays: a page that has gone on to another run has just closed what it saw before.
+    fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        for _ in 0..20 {
+            match self.0.try_lock() {
+                Ok(guard) => return Some(guard),
+                Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => sleep(Duration::from_millis(50)),
+            }
+        }
+        None
+    }
+
     /// Plays an episode of the run that is asked for, and sends what is seen until it ends or the page has seen enough.
     pub fn send(&self, stream: &mut TcpStream, shared: &Shared, request: &Request) -> io::Result<()> {
-        let refuse = |stream: &mut TcpStream, Refusal(status, sentence): Refusal| {
-            let body = format!("{sentence}\n");
-            answer(stream, status, "text/plain; charset=utf-8", "", body.as_bytes())
-        };
-        let _playing = match self.0.try_lock() {
-            Err(TryLockError::WouldBlock) => {
-                let sentence = "Another page shows a policy; one is played at a time.";
-                return refuse(stream, Refusal::new("503 Service Unavailable", sentence));
-            }
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-        };
         let id = request.number("run").and_then(|run| u32::try_from(run).ok());
         let policy = id.and_then(|id| shared.run(id)).map(|run| lock(&run).live.policy());
         let Some(policy) = policy else {
-            return refuse(stream, Refusal::new("404 Not Found", "There is no such run."));
+            let kind = "text/plain; charset=utf-8";
+            return answer(stream, "404 Not Found", kind, "", b"There is no such run.\n");
         };
         begin(stream, "application/octet-stream")?;
+        let Some(_playing) = self.turn() else {
+            told(stream, &json!({"busy": true}))?;
+            return finish(stream);
+        };
         let end = match policy {
             None => Err("No policy is saved yet.".to_string()),
             Some((path, written)) => {

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -116,6 +117,15 @@ impl Browser {
         let mut answer = self.call("Runtime.evaluate", parameters);
         assert!(answer.get("exceptionDetails").is_none(), "{expression}: {answer}");
         answer["result"]["value"].take()
+    }
+
+    /// Waits until an expression of the page is true.
+    pub fn until(&mut self, expression: &str) {
+        let begun = Instant::now();
+        while self.evaluate(expression) != true {
+            assert!(begun.elapsed() < Duration::from_secs(20), "never true: {expression}");
+            std::thread::sleep(Duration::from_millis(30));
+        }
     }
 
     /// Makes the window so wide, and the reader prefer a light or a dark page.

@@ -53,13 +53,7 @@ class Picture {
     let pause = 1500;
     try {
       const answer = await fetch(`picture?run=${this.run}&seed=${this.seed}`, { signal: abort.signal });
-      if (answer.status === 503) {
-        this.text.textContent = "another page shows a policy";
-        pause = 4000;
-      } else if (answer.ok) {
-        this.seed += 1;
-        pause = await this.read(answer.body.getReader());
-      }
+      if (answer.ok) pause = await this.read(answer.body.getReader());
     } catch (error) {
       pause = 3000;
     }
@@ -91,7 +85,12 @@ class Picture {
   }
 
   told(news) {
+    if (news.busy) {
+      this.text.textContent = "Another page shows a policy; one is played at a time.";
+      return 4000;
+    }
     if (news.width) {
+      this.seed += 1;
       this.canvas.width = news.width;
       this.canvas.height = news.height;
       this.saved = Date.now() / 1000 - news.age;
@@ -111,6 +110,7 @@ class Picture {
     const image = await createImageBitmap(new Blob([body], { type: "image/png" }));
     this.canvas.getContext("2d").drawImage(image, 0, 0);
     image.close();
+    this.canvas.dataset.frames = Number(this.canvas.dataset.frames || 0) + 1;
   }
 }
 
