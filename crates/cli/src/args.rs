@@ -175,8 +175,9 @@ pub struct EvalArgs {
     /// Steps after which an episode that has not ended is cut; it counts with what it has earned
     #[arg(long, value_name = "N", default_value_t = EvalPlan::default().max_steps)]
     pub max_steps: u64,
-    /// Also show the first episodes, as an animated GIF
-    #[arg(long, value_name = "FILE.gif")]
+    /// Also show the first episodes: a .mp4 with the ffmpeg on PATH or that EPGT_FFMPEG names, or a .gif, which needs
+    /// nothing; a name with neither ending becomes what can be made
+    #[arg(long, value_name = "FILE")]
     pub video: Option<PathBuf>,
     /// Episodes to show
     #[arg(long, value_name = "N", default_value_t = 1, requires = "video")]

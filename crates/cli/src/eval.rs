@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use epgt_envs::TaskSpec;
 use epgt_report::statistics::{self, Interval};
 use epgt_settings::Value as _;
-use epgt_train::{EvalActions, EvalPlan, Evaluation, LAST_POLICY, best_policy, evaluate, policy_file, seed_runs};
+use epgt_train::{
+    EvalActions, EvalPlan, Evaluation, FilmPlan, LAST_POLICY, best_policy, evaluate, policy_file, seed_runs,
+};
 use serde_json::{Value, json};
 
 use crate::Done;
@@ -37,7 +39,11 @@ pub fn run(args: &EvalArgs) -> Result<Done, String> {
         } else {
             played.text()
         })?;
-        return Ok(Done::Completely);
+        // What was evaluated is told, whatever became of the video.
+        return match played.video {
+            Some(Err(sentence)) => Err(sentence),
+            _ => Ok(Done::Completely),
+        };
     };
     if args.video.is_some() {
         return Err(format!(
@@ -96,7 +102,8 @@ struct Played {
     task: TaskSpec,
     plan: EvalPlan,
     evaluation: Evaluation,
-    video: Option<Video>,
+    /// What was filmed, or why it was not.
+    video: Option<Result<Video, String>>,
 }
 
 /// Plays the policy of a file and shows how far it is; `None` where Ctrl-C has stopped it.
@@ -109,9 +116,8 @@ fn play(
 ) -> Result<Option<Played>, String> {
     let mut policy = policy_file::read(path).map_err(output::told)?;
     let task = policy.task.clone();
-    if let Some(video) = &args.video {
-        video::check(video, args.video_episodes, &task)?;
-    }
+    let check = |path: &PathBuf| video::check(path, args.video_episodes, &task);
+    let target = args.video.as_ref().map(check).transpose()?;
     let plan = EvalPlan {
         episodes: args.episodes,
         seed: args.seed,
@@ -139,8 +145,13 @@ fn play(
     if let Some(sentence) = evaluation.cut_sentence(plan.max_steps) {
         output::note(&format!("{sentence} (--max-steps)."));
     }
-    let film = |path: &PathBuf| video::film(&mut policy, &task, path, args.video_episodes, args.seed, actions);
-    let video = args.video.as_ref().map(film).transpose()?;
+    let take = FilmPlan {
+        seed: args.seed,
+        actions,
+        max_steps: args.max_steps,
+    };
+    let film = |target| video::film(&mut policy, &task, &target, args.video_episodes, &take);
+    let video = target.map(film);
     Ok(Some(Played {
         path: path.to_path_buf(),
         task,
@@ -184,7 +195,7 @@ impl Played {
         if !options.is_empty() {
             report["env"] = json!(options.into_iter().collect::<BTreeMap<_, _>>());
         }
-        if let Some(video) = &self.video {
+        if let Some(Ok(video)) = &self.video {
             report["video"] = json!({
                 "path": video.path,
                 "episodes": video.episodes,
@@ -210,7 +221,8 @@ impl Played {
             ),
         };
         let line = format!("{}: return {mean:.2} {over}{human}\n", self.task.label());
-        self.video.iter().fold(line, |lines, video| format!("{lines}{video}\n"))
+        let video = self.video.iter().flatten();
+        video.fold(line, |lines, video| format!("{lines}{video}\n"))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The interface of an environment: spaces, reset, step, and an exact copy of its state.
 
-use crate::{EnvError, Scene, Space};
+use crate::{EnvError, Picture, Scene, Space};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// What one step returned, besides the observation.
@@ -54,9 +54,19 @@ pub trait Env: Send {
     /// number.
     fn image(&self, _pixels: &mut [u8]) {}
 
-    /// What the environment looks like now; `None` where it has no picture.
+    /// What the environment looks like now, in flat shapes; `None` where it has no such picture.
     fn scene(&self) -> Option<Scene> {
         None
+    }
+
+    /// Is called before the first reset of an environment that will be asked for its [`picture`](Env::picture), and of
+    /// no other: one that has to prepare something for that does it when it is reset.
+    fn film(&mut self) {}
+
+    /// What the environment looks like now; `None` where it shows nothing. One that draws flat shapes only implements
+    /// [`scene`](Env::scene) instead.
+    fn picture(&mut self) -> Result<Option<Picture>, EnvError> {
+        Ok(self.scene().map(Picture::Flat))
     }
 
     /// How many steps a second of watching shows: Gymnasium's `render_fps` of the task.

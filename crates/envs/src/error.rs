@@ -28,6 +28,8 @@ pub enum EnvError {
     MissingSimulator(String),
     /// The task's simulator is there but cannot be used.
     Simulator(String),
+    /// The environment shows nothing.
+    NoPicture(String),
 }
 
 impl EnvError {
@@ -42,7 +44,8 @@ impl EnvError {
         | Self::BrokenPromise(text)
         | Self::InvalidEnvironments(text)
         | Self::MissingSimulator(text)
-        | Self::Simulator(text)) = &mut self;
+        | Self::Simulator(text)
+        | Self::NoPicture(text)) = &mut self;
         *text = format!("environment {env}, step {step}: {text}");
         self
     }
@@ -58,7 +61,8 @@ impl fmt::Display for EnvError {
         | Self::BrokenPromise(text)
         | Self::InvalidEnvironments(text)
         | Self::MissingSimulator(text)
-        | Self::Simulator(text)) = self;
+        | Self::Simulator(text)
+        | Self::NoPicture(text)) = self;
         formatter.write_str(text)
     }
 }

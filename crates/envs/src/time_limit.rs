@@ -1,7 +1,7 @@
 //! Cuts episodes that take too long.
 
 use crate::env::{decode_state, encode_state};
-use crate::{Env, EnvError, Scene, Space, Step};
+use crate::{Env, EnvError, Picture, Scene, Space, Step};
 
 /// An environment whose episodes are truncated after a number of steps.
 ///
@@ -54,6 +54,14 @@ impl Env for TimeLimit {
 
     fn scene(&self) -> Option<Scene> {
         self.env.scene()
+    }
+
+    fn film(&mut self) {
+        self.env.film();
+    }
+
+    fn picture(&mut self) -> Result<Option<Picture>, EnvError> {
+        self.env.picture()
     }
 
     fn steps_per_second(&self) -> f64 {

@@ -198,10 +198,23 @@ class OddVector(gymnasium.vector.VectorEnv):
         pass
 
 
-def cart_poles(num_envs, same_step=True):
+def cart_poles(num_envs, same_step=True, rendered=False):
     """A vector environment of its own making."""
     mode = gymnasium.vector.AutoresetMode.SAME_STEP if same_step else gymnasium.vector.AutoresetMode.NEXT_STEP
-    return gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * num_envs, autoreset_mode=mode)
+    return gymnasium.vector.SyncVectorEnv([lambda: gymnasium.make("CartPole-v1", render_mode="rgb_array" if rendered else None)] * num_envs, autoreset_mode=mode)
+
+
+class Painter(DoNothing):
+    """Renders whatever it was told, and nothing at all where that is nothing."""
+
+    def __init__(self, painted, render_mode=None):
+        super().__init__()
+        self.painted, self.render_mode = painted, render_mode
+
+    def render(self):
+        if self.painted is None:
+            raise RuntimeError("no canvas")
+        return self.painted
 
 
 class Picture(gymnasium.Env):

@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::lzw::compress;
 use crate::{Image, Palette};
 
-/// An animation that repeats for ever. Frames are added one by one; each stores only the rectangle that has changed.
+/// An animation that repeats for ever. Frames are added one by one; each stores only the rectangle that has changed. All
+/// share one palette, unless it is changed on the way.
 ///
 /// ```
 /// use epgt_render::{Colors, Gif, Image};
@@ -22,6 +23,8 @@ pub struct Gif {
     height: usize,
     palette: Palette,
     bits: u32,
+    /// Whether the palette is the one at the beginning of the file, or goes with every frame.
+    shared: bool,
     bytes: Vec<u8>,
     frames: usize,
     /// What is shown now, in entries of the palette.
@@ -38,15 +41,13 @@ impl Gif {
         let (Some(across), Some(down)) = (side(width), side(height)) else {
             panic!("a GIF of {width} x {height} pixels cannot be written")
         };
-        let entries = palette.colors().len().next_power_of_two().max(4);
-        let bits = entries.ilog2();
+        let bits = bits(&palette);
         let mut bytes = b"GIF89a".to_vec();
         bytes.extend(across.to_le_bytes());
         bytes.extend(down.to_le_bytes());
         // A palette for all frames, its size; the background's entry; pixels are square.
         bytes.extend([0xF0 | (bits - 1) as u8, 0, 0]);
-        bytes.extend(palette.colors().as_flattened());
-        bytes.resize(13 + 3 * entries, 0);
+        write_palette(&mut bytes, &palette);
         // Repeat without end.
         bytes.extend([0x21, 0xFF, 11]);
         bytes.extend(b"NETSCAPE2.0");
@@ -56,10 +57,21 @@ impl Gif {
             height,
             palette,
             bits,
+            shared: true,
             bytes,
             frames: 0,
             shown: Vec::new(),
         }
+    }
+
+    /// Frames from here on have the colours of this palette, so that a part that looks different, such as another
+    /// episode, can have its own.
+    pub fn change_palette(&mut self, palette: Palette) {
+        self.bits = bits(&palette);
+        self.palette = palette;
+        self.shared = false;
+        // What is shown is not known in entries of this palette.
+        self.shown.clear();
     }
 
     /// Adds a frame that is shown for so many hundredths of a second.
@@ -86,7 +98,13 @@ impl Gif {
         for length in [across.start, down.start, across.len(), down.len()] {
             self.bytes.extend((length as u16).to_le_bytes());
         }
-        self.bytes.push(0);
+        match self.shared {
+            true => self.bytes.push(0),
+            false => {
+                self.bytes.push(0x80 | (self.bits - 1) as u8);
+                write_palette(&mut self.bytes, &self.palette);
+            }
+        }
         compress(&part, self.bits, &mut self.bytes);
         self.shown = next;
         self.frames += 1;
@@ -125,4 +143,16 @@ impl Gif {
         self.bytes.push(0x3B);
         self.bytes
     }
+}
+
+/// Bits of an entry's number.
+fn bits(palette: &Palette) -> u32 {
+    palette.colors().len().next_power_of_two().max(4).ilog2()
+}
+
+/// Appends the colours, filled up with black to a power of two.
+fn write_palette(bytes: &mut Vec<u8>, palette: &Palette) {
+    let end = bytes.len() + (3 << bits(palette));
+    bytes.extend(palette.colors().as_flattened());
+    bytes.resize(end, 0);
 }

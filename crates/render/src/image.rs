@@ -24,6 +24,20 @@ impl Image {
         }
     }
 
+    /// An image of these pixels, in rows of `width` from top to bottom.
+    ///
+    /// ```
+    /// let image = epgt_render::Image::from_pixels(1, vec![[0, 0, 0], [9, 9, 9]]);
+    /// assert_eq!((image.height(), image.pixel(0, 1)), (2, [9, 9, 9]));
+    /// ```
+    ///
+    /// # Panics
+    /// When the last row is not full.
+    pub fn from_pixels(width: usize, pixels: Vec<Color>) -> Self {
+        assert!(pixels.len().checked_rem(width) == Some(0), "rows of {width} pixels");
+        Self { width, pixels }
+    }
+
     /// Pixels in a row.
     pub fn width(&self) -> usize {
         self.width

@@ -1,5 +1,6 @@
-//! Draws what an environment shows: [`draw`] turns a [`Scene`](epgt_envs::Scene) into an [`Image`], [`Gif`] makes an
-//! animation of images, [`png`] a file of a single one.
+//! Draws what an environment shows: [`draw_picture`] turns a [`Picture`](epgt_envs::Picture) of any kind into an
+//! [`Image`], [`draw`] a flat [`Scene`](epgt_envs::Scene); [`Gif`] makes an animation of images, [`png`] a file of a
+//! single one.
 //!
 //! An animation is written in two passes, so that only one frame is in memory at a time: a [`Palette`] is made of all
 //! frames, then each is drawn again and encoded.
@@ -23,11 +24,13 @@ mod gif;
 mod image;
 mod lzw;
 mod palette;
+mod picture;
 mod png;
 mod raster;
 
 pub use gif::Gif;
 pub use image::Image;
 pub use palette::{Colors, Palette};
+pub use picture::{draw_picture, picture_size};
 pub use png::png;
 pub use raster::{draw, fitting_size};

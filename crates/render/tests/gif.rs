@@ -81,6 +81,29 @@ fn an_animation_read_back_is_what_was_drawn() {
 }
 
 #[test]
+fn a_palette_that_is_changed_holds_from_there_on() {
+    let mut rng = Pcg64::from_seed(5);
+    let parts: Vec<Vec<Image>> = [200, 5, 256]
+        .map(|colors| (0..2).map(|_| noise(colors, &mut rng)).collect())
+        .into();
+    let palette = |images: &[Image]| {
+        let mut colors = Colors::default();
+        images.iter().for_each(|image| colors.count(image));
+        colors.palette()
+    };
+    let mut gif = Gif::new(90, 80, palette(&parts[0]));
+    for (i, part) in parts.iter().enumerate() {
+        if i > 0 {
+            gif.change_palette(palette(part));
+        }
+        for image in part {
+            gif.frame(image, 2 + gif.frames() as u16);
+        }
+    }
+    assert_same(&parts.concat(), &decode(&gif.finish()));
+}
+
+#[test]
 fn unchanged_parts_are_not_stored_again() {
     let images = played("CartPole-v1", 20);
     let whole: usize = images

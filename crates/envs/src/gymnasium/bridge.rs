@@ -6,13 +6,15 @@ use std::time::Duration;
 use epgt_settings::clean_line;
 
 use super::memory::{self, Memory};
-use super::protocol::{Description, Layout, PROTOCOL, RESET, Ready, Request, SEEDED_RESET, STEP};
+use super::protocol::{
+    Description, LOOK, LOOK_BACK, Layout, PIXELS, PROTOCOL, RESET, Ready, Request, SEEDED_RESET, STEP, Sides,
+};
 use super::python::{python, threads};
 use super::worker::{LABEL, Worker};
 use crate::group::Account;
 use crate::space::choice;
 use crate::vec_env::{Episode, Foreign, StepRow};
-use crate::{EnvError, Observations, Options, RowShape, Rows, RowsMut, Space, atari};
+use crate::{EnvError, Observations, Options, Picture, RowShape, Rows, RowsMut, Space, atari};
 
 /// N foreign environments, stepped together.
 pub(crate) struct Bridge {
@@ -36,11 +38,18 @@ pub(crate) struct Bridge {
     pub limit: u32,
     /// How often it was stepped.
     steps: u64,
+    /// Steps that a second of watching shows, where the worker has said so.
+    pub fps: Option<f64>,
     label: String,
 }
 
-/// Starts a worker that makes `n` environments, and has it describe them.
-pub(super) fn start(id: &str, options: &Options, n: usize) -> Result<(Worker, std::fs::File, Description), EnvError> {
+/// Starts a worker that makes `n` environments, and has it describe them. Only one that is filmed can be looked at.
+pub(super) fn start(
+    id: &str,
+    options: &Options,
+    n: usize,
+    film: bool,
+) -> Result<(Worker, std::fs::File, Description), EnvError> {
     let file = memory::anonymous()
         .map_err(|error| EnvError::Simulator(format!("cannot share memory with a worker for {id}: {error}")))?;
     let timeout = Duration::from_secs(options.count("bridge_timeout") as u64);
@@ -63,6 +72,7 @@ pub(super) fn start(id: &str, options: &Options, n: usize) -> Result<(Worker, st
         options: options.for_worker(),
         num_envs: n,
         threads: threads(),
+        film,
     };
     let description: Description = worker.ask(&request)?;
     let fits = description.check();
@@ -79,8 +89,9 @@ impl Bridge {
         described: Option<&[Space; 2]>,
         n: usize,
         label: &str,
+        film: bool,
     ) -> Result<Self, EnvError> {
-        let (mut worker, file, description) = start(id, options, n)?;
+        let (mut worker, file, description) = start(id, options, n, film)?;
         let (observation_space, action_space) = (description.observation_space(), description.action_space());
         let (shape, action_size) = (RowShape::from(&observation_space), action_space.size());
         let label = clean_line(label, LABEL);
@@ -100,7 +111,7 @@ impl Bridge {
                 layout.bytes
             ))
         })?;
-        let _: Ready = worker.ask(&layout)?;
+        let ready: Ready = worker.ask(&layout)?;
         let limit = description.max_episode_steps.unwrap_or(u32::MAX);
         Ok(Self {
             worker,
@@ -118,8 +129,27 @@ impl Bridge {
             accounts: vec![Account::new(limit); n],
             limit,
             steps: 0,
+            fps: ready.fps.filter(|fps| fps.is_finite() && *fps > 0.0),
             label,
         })
+    }
+
+    /// A picture of the first environment: as it is now, or of the end of the episode that ended in the last step.
+    pub fn look(&mut self, back: bool) -> Result<Option<Picture>, EnvError> {
+        let Sides { sides } = self.worker.ask_for(if back { LOOK_BACK } else { LOOK })?;
+        let Some(sides) = sides else { return Ok(None) };
+        let Some(count) = Sides::pixels(sides) else {
+            return Err(EnvError::Simulator(format!(
+                "{}: a picture of {} x {} pixels cannot be shown; correct the environment's render()",
+                self.label, sides[1], sides[0]
+            )));
+        };
+        let mut pixels = vec![[0; 3]; count];
+        self.worker.receive(PIXELS, pixels.as_flattened_mut())?;
+        Ok(Some(Picture::Pixels {
+            width: sides[1],
+            pixels,
+        }))
     }
 
     /// Copies rows of observations from this many bytes from the start of the memory.

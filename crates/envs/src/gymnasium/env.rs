@@ -2,7 +2,7 @@
 
 use super::Bridge;
 use crate::vec_env::{Foreign, StepRow};
-use crate::{Env, EnvError, Observations, Options, RowShape, Rows, Space, Step};
+use crate::{Env, EnvError, Observations, Options, Picture, RowShape, Rows, Space, Step};
 
 /// One copy of a foreign task; its worker starts with the first reset.
 pub(crate) struct ForeignEnv {
@@ -11,6 +11,8 @@ pub(crate) struct ForeignEnv {
     /// Of observations and of actions.
     spaces: [Space; 2],
     bridge: Option<Bridge>,
+    /// Whether its worker is to be able to show it.
+    filmed: bool,
     /// The present observation.
     shown: Observations,
     /// The first observation of the episode that has already begun, because the one before has ended.
@@ -26,6 +28,7 @@ impl ForeignEnv {
             shown: Observations::new(RowShape::from(&spaces[0]), 1),
             spaces,
             bridge: None,
+            filmed: false,
             next: None,
             finished: Vec::new(),
         }
@@ -56,7 +59,7 @@ impl Env for ForeignEnv {
         let (bridge, first) = match &mut self.bridge {
             Some(bridge) => (bridge, false),
             none => {
-                let bridge = Bridge::new(&self.id, &self.options, Some(&self.spaces), 1, &self.id)?;
+                let bridge = Bridge::new(&self.id, &self.options, Some(&self.spaces), 1, &self.id, self.filmed)?;
                 (none.insert(bridge), true)
             }
         };
@@ -103,6 +106,23 @@ impl Env for ForeignEnv {
         if let Rows::Bytes(bytes) = self.shown.all() {
             pixels.copy_from_slice(bytes);
         }
+    }
+
+    fn film(&mut self) {
+        self.filmed = true;
+    }
+
+    fn picture(&mut self) -> Result<Option<Picture>, EnvError> {
+        match &mut self.bridge {
+            // The worker has begun the next episode already where one has ended.
+            Some(bridge) if self.filmed => bridge.look(self.next.is_some()),
+            _ => Ok(None),
+        }
+    }
+
+    fn steps_per_second(&self) -> f64 {
+        let said = self.bridge.as_ref().and_then(|bridge| bridge.fps);
+        said.unwrap_or(50.0)
     }
 
     fn save(&self) -> Vec<u8> {

@@ -9,7 +9,7 @@ use super::text::{Line, Lines};
 use crate::{RowShape, Space};
 
 /// Both sides must speak the same.
-pub(super) const PROTOCOL: u32 = 3;
+pub(super) const PROTOCOL: u32 = 4;
 
 /// The most numbers of an observation that are taken. The worker has the same bounds; here they hold whoever the worker
 /// is.
@@ -32,6 +32,15 @@ pub(super) const SEEDED_RESET: u8 = b'R';
 /// The worker's answer to each of these; anything else is the first byte of a [`Failure`].
 pub(super) const DONE: u8 = b'k';
 
+/// Asks for a picture of the first environment as it is now; the answer is [`Sides`].
+pub(super) const LOOK: u8 = b'f';
+/// The same of the last moment of the episode that has ended in the last step.
+pub(super) const LOOK_BACK: u8 = b'l';
+/// Asks for the bytes of that picture, red, green and blue of each pixel in rows from top to bottom.
+pub(super) const PIXELS: u8 = b'p';
+/// The most bytes of a picture.
+const MOST_SHOWN: usize = 1 << 26;
+
 /// What is to be made: the first line.
 #[derive(Serialize)]
 pub(super) struct Request<'a> {
@@ -47,6 +56,8 @@ pub(super) struct Request<'a> {
     pub num_envs: usize,
     /// Threads that may step them, where what makes them can use several.
     pub threads: usize,
+    /// Whether it will be asked for pictures.
+    pub film: bool,
 }
 
 /// The bounds of a box; `None` is an infinite one.
@@ -254,6 +265,23 @@ impl Layout {
 pub(super) struct Ready {
     #[expect(dead_code, reason = "that it is there is the message")]
     pub ready: bool,
+    /// Steps that a second shows, where it is filmed and says so.
+    pub fps: Option<f64>,
+}
+
+/// The worker's answer where it is asked for a picture.
+#[derive(Deserialize)]
+pub(super) struct Sides {
+    /// Height and width; `None` where there is nothing to be seen.
+    pub sides: Option<[usize; 2]>,
+}
+
+impl Sides {
+    /// How many pixels the picture has; `None` where that is none or more than are taken.
+    pub fn pixels([height, width]: [usize; 2]) -> Option<usize> {
+        let pixels = height.checked_mul(width)?;
+        (1..=MOST_SHOWN / 3).contains(&pixels).then_some(pixels)
+    }
 }
 
 /// Why the worker has given up.
@@ -268,7 +296,7 @@ pub(super) struct Failure {
 mod tests {
     use super::*;
 
-    const LINE: &str = r#"{"protocol": 3, "names": ["a", "b"], "observation": {"low": [null, 0], "high": [null, 1]}, "image": null,
+    const LINE: &str = r#"{"protocol": 4, "names": ["a", "b"], "observation": {"low": [null, 0], "high": [null, 1]}, "image": null,
         "action": {"kind": "discrete", "counts": [3], "starts": [0], "low": [], "high": []}, "max_episode_steps": null,
         "reward_threshold": 1.5}"#;
 
@@ -301,10 +329,10 @@ mod tests {
     #[test]
     fn another_protocol_is_refused_by_its_number() {
         let description: Description =
-            serde_json::from_str(&LINE.replace("\"protocol\": 3", "\"protocol\": 7")).unwrap();
+            serde_json::from_str(&LINE.replace("\"protocol\": 4", "\"protocol\": 7")).unwrap();
         let refusal = description.check().unwrap_err();
         assert!(
-            refusal.starts_with("the worker speaks protocol 7, and this program 3"),
+            refusal.starts_with("the worker speaks protocol 7, and this program 4"),
             "{refusal}"
         );
     }
@@ -349,6 +377,14 @@ mod tests {
             high: vec![f32::MAX; 2],
         };
         assert_eq!(description.observation_space(), space);
+    }
+
+    #[test]
+    fn a_picture_has_pixels_and_not_too_many() {
+        assert_eq!(Sides::pixels([2, 3]), Some(6));
+        for sides in [[0, 3], [usize::MAX, 2], [1 << 13, 1 << 13]] {
+            assert_eq!(Sides::pixels(sides), None);
+        }
     }
 
     #[test]

@@ -80,7 +80,7 @@ fn describe(task: &mut TaskSpec) -> Result<(), EnvError> {
 /// How the environments of a task are started, which must have the spaces that were described, if they were.
 pub(crate) fn started(described: Option<[Space; 2]>) -> StartForeign {
     Arc::new(move |task, n| {
-        let bridge = Bridge::new(&task.id, &task.options, described.as_ref(), n, &task.label())?;
+        let bridge = Bridge::new(&task.id, &task.options, described.as_ref(), n, &task.label(), false)?;
         Ok(Box::new(bridge))
     })
 }
@@ -92,7 +92,7 @@ fn known(id: &str, options: &Options) -> Result<Known, EnvError> {
     if let Some(known) = all.iter().find(|known| known.asked == asked) {
         return Ok(known.clone());
     }
-    let (_, _, description) = start(id, options, 1)?;
+    let (_, _, description) = start(id, options, 1, false)?;
     let known = Known::of(asked, &description);
     if all.len() == MOST_KNOWN {
         all.pop_front();

@@ -19,9 +19,11 @@ import time
 import traceback
 import warnings
 
-PROTOCOL = 3
+PROTOCOL = 4
 # The most numbers of an observation, bytes of an image, numbers and choices of an action, and bytes of a line; the program has the same.
 MOST_NUMBERS, MOST_PIXELS, MOST_CHOICES, MOST_BYTES = 2**18, 2**22, 2**16, 2**26
+# The most bytes of a picture.
+MOST_SHOWN = 2**26
 # Characters of a traceback, of a sentence, and of the name of a number that are told.
 LONGEST, LONG, SHORT = 8000, 1000, 100
 
@@ -332,8 +334,8 @@ def end_of(end, name):
 class Singles:
     """Copies of one environment, stepped in turn. An episode that ends begins anew in the same step."""
 
-    def __init__(self, make, n):
-        self.envs = []
+    def __init__(self, make, n, film):
+        self.envs, self.film, self.last = [], film, None
         for _ in range(n):
             self.envs.append(make())
             if not isinstance(self.envs[-1], gymnasium.Env):
@@ -377,12 +379,24 @@ class Singles:
                     leaf.write(arrays.final_observations, i, observation)
                     if i in leaf.wide:
                         leaf.too_large(leaf.wide.pop(i), arrays.final_observations[i, leaf.place])
+                if self.film:
+                    self.last = self.look()
                 observation = begun(env.reset())
             for leaf in leaves:
                 leaf.write(rows, i, observation)
         self.check(leaves, rows)
         arrays.rewards[:], arrays.terminated[:], arrays.truncated[:] = zip(*outcomes)
         arrays.episode_over[:] = arrays.terminated | arrays.truncated
+
+    def look(self):
+        env = self.envs[0]
+        return env.render() if env.render_mode == "rgb_array" else None
+
+    def look_back(self):
+        return self.last
+
+    def fps(self):
+        return self.envs[0].metadata.get("render_fps")
 
     def close(self):
         for env in self.envs:
@@ -399,7 +413,7 @@ class Vector:
         if getattr(mode, "name", mode) != "SAME_STEP":
             raise Refused(f"the factory's vector environment has the autoreset mode {getattr(mode, 'name', mode)}, but "
                           "AutoresetMode.SAME_STEP is needed, which keeps final observations")
-        self.envs, self.now, self.spec = envs, None, None
+        self.envs, self.now, self.spec, self.last = envs, None, None, None
         self.observation_space, self.action_space = envs.single_observation_space, envs.single_action_space
 
     def reset(self, seeds, leaves, arrays):
@@ -434,6 +448,18 @@ class Vector:
             raise Refused(f"returned {name} as {shown(found)}, but True or False is needed")
         return found
 
+    def look(self):
+        frames = self.envs.render() if self.envs.render_mode == "rgb_array" else None
+        self.last = frames[0] if isinstance(frames, (tuple, list)) and frames else frames
+        return self.last
+
+    def look_back(self):
+        # An episode that has ended is begun anew before anybody can look: its end is what was seen of it last.
+        return self.last
+
+    def fps(self):
+        return self.envs.metadata.get("render_fps")
+
     def close(self):
         self.envs.close()
 
@@ -442,14 +468,14 @@ def make(request):
     """The environments that the request describes."""
     for name in request["imports"]:
         importlib.import_module(name)
-    task, n = request["task"], request["num_envs"]
+    task, n, film = request["task"], request["num_envs"], request["film"]
     options = {name: value(text) for name, text in request["options"]}
     if request["kind"] == "atari":
-        return Games(task, n, min(n, request["threads"]), **options)
+        return Games(task, n, min(n, request["threads"]), film, **options)
     module, _, name = task.rpartition(":")
     factory = named(module, name) if module and name.isidentifier() else None
     if factory is None:
-        return Singles(lambda: gymnasium.make(task, **options), n)
+        return Singles(lambda: made(lambda **given: gymnasium.make(task, **given), options, film), n, film)
     if not callable(factory):
         raise Refused(f"{name} of the module {module} is {shown(factory)}, and not a class or a function that makes an environment")
     try:
@@ -457,8 +483,38 @@ def make(request):
     except (ValueError, TypeError):
         takes = ()
     if "num_envs" in takes:
-        return Vector(factory(num_envs=n, **options), n)
-    return Singles(lambda: factory(**options), n)
+        return Vector(made(lambda **given: factory(num_envs=n, **given), options, film), n)
+    return Singles(lambda: made(factory, options, film), n, film)
+
+
+def made(factory, options, film):
+    """What a factory makes of the options; where it is to be filmed, with pictures as arrays if it takes the word."""
+    if film and "render_mode" not in options:
+        try:
+            return factory(render_mode="rgb_array", **options)
+        except Exception:
+            # It may know no such word, or no such pictures; then there is nothing to be seen, and it says itself what else is wrong.
+            pass
+    return factory(**options)
+
+
+def picture(frame):
+    """What `render` returned, as rows of red, green and blue; `None` where it is nothing."""
+    if frame is None:
+        return None
+    found = np.asarray(frame)
+    if found.ndim == 2:
+        found = np.repeat(found[..., None], 3, axis=2)
+    if found.ndim != 3 or found.shape[2] not in (3, 4) or found.dtype != np.uint8:
+        raise Refused(f"returned {shown(frame)} from render, but an array of height x width x 3 bytes is needed")
+    bounded(found, found.size, MOST_SHOWN, "bytes of a picture")
+    return np.ascontiguousarray(found[..., :3])
+
+
+def fps_of(envs):
+    """Steps that a second shows, where the environment says so and means a number."""
+    fps = envs.fps()
+    return float(fps) if isinstance(fps, (int, float, np.integer, np.floating)) and math.isfinite(fps) else None
 
 
 def named(module, name):
@@ -600,13 +656,21 @@ def work(channel, memory):
         line = lines.readline()
         if line:
             arrays = Arrays(memory, json.loads(line), request["num_envs"], parts, actions.size)
-            send({"ready": True})
+            send({"ready": True, **({"fps": fps_of(envs)} if request["film"] else {})})
         ear = Ear(channel)
         while command := ear.hear():
             if command == b"s":
                 steps += 1
                 doing = f"in step {steps}"
                 envs.step(actions.of(arrays.actions), parts, arrays)
+            elif command in b"fl":
+                doing = "when it was rendered"
+                frame = picture(envs.look() if command == b"f" else envs.look_back())
+                send({"sides": None if frame is None else frame.shape[:2]})
+                continue
+            elif command == b"p":
+                write(channel, frame.tobytes())
+                continue
             else:
                 doing = "when it was reset"
                 envs.reset(arrays.seeds if command == b"R" else None, parts, arrays)

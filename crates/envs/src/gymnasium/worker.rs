@@ -144,6 +144,29 @@ impl Worker {
         let mut line = serde_json::to_vec(request).expect("plain data can always be written");
         line.push(b'\n');
         self.send(&line)?;
+        self.answer()
+    }
+
+    /// Asks for something by a single byte and waits for the answer, which is a line.
+    pub fn ask_for<T: DeserializeOwned>(&mut self, command: u8) -> Result<T, EnvError> {
+        self.send(&[command])?;
+        self.answer()
+    }
+
+    /// Asks by a single byte for as many bytes as there is room for.
+    pub fn receive(&mut self, command: u8, room: &mut [u8]) -> Result<(), EnvError> {
+        self.send(&[command])?;
+        let (begun, mut filled) = (Instant::now(), 0);
+        while filled < room.len() {
+            filled += self.bytes(&mut room[filled..], || begun)?;
+            if begun.elapsed() >= self.timeout {
+                return Err(self.late());
+            }
+        }
+        Ok(())
+    }
+
+    fn answer<T: DeserializeOwned>(&mut self) -> Result<T, EnvError> {
         let answer = self.line(Vec::new())?;
         match serde_json::from_slice::<Failure>(&answer) {
             Ok(failure) => Err(self.failed(failure)),

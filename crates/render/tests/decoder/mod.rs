@@ -39,7 +39,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Every frame of a file that repeats for ever and has one palette.
+/// Every frame of a file that repeats for ever and has a palette for all of them; some may have their own.
 pub fn decode(file: &[u8]) -> Vec<Frame> {
     let mut reader = Reader(file);
     assert_eq!(reader.take(6), b"GIF89a");
@@ -48,10 +48,11 @@ pub fn decode(file: &[u8]) -> Vec<Frame> {
     assert!(flags & 0x80 != 0, "a palette for all frames");
     reader.take(2);
     let entries = 2usize << (flags & 7);
-    let palette: Vec<Color> = (0..entries)
-        .map(|_| reader.take(3))
-        .map(|entry| [entry[0], entry[1], entry[2]])
-        .collect();
+    let colors = |reader: &mut Reader<'_>, entries: usize| -> Vec<Color> {
+        let bytes = reader.take(3 * entries).chunks_exact(3);
+        bytes.map(|entry| [entry[0], entry[1], entry[2]]).collect()
+    };
+    let shared = colors(&mut reader, entries);
     let mut canvas = vec![[0; 3]; width * height];
     let (mut frames, mut delay, mut repeats) = (Vec::new(), 0, false);
     loop {
@@ -69,7 +70,12 @@ pub fn decode(file: &[u8]) -> Vec<Frame> {
             }
             0x2C => {
                 let [left, top, across, down] = [0; 4].map(|_| reader.number());
-                assert_eq!(reader.byte(), 0, "no palette of its own, not interlaced");
+                let own = reader.byte();
+                assert_eq!(own & 0x78, 0, "not interlaced");
+                let palette = match own & 0x80 {
+                    0 => shared.clone(),
+                    _ => colors(&mut reader, 2 << (own & 7)),
+                };
                 let bits = reader.byte();
                 let indices = expand(&reader.blocks(), bits.into());
                 assert_eq!(indices.len(), across * down);
