@@ -20,10 +20,13 @@ const USUAL: &str = "runs";
 /// Seconds that the page of a run which has ended waits for somebody to look at it.
 const GRACE: u64 = 30;
 
+/// How far the watcher stands back behind training: it needs a hundredth of a processor, and that soon.
+const NICE: i32 = 5;
+
 /// Serves the page until Ctrl-C, or until nobody needs it.
 pub fn run(args: &WatchArgs) -> Result<Done, String> {
     use_python(args.python.as_deref());
-    epgt_train::usage::give_way();
+    epgt_train::usage::give_way(NICE);
     let directories = match args.directories.is_empty() {
         true => vec![PathBuf::from(USUAL)],
         false => args.directories.clone(),

@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime};
 
-use epgt_envs::Env;
-use epgt_render::{draw, fitting_size, png};
-use epgt_train::{EvalActions, policy_file, watch};
+use epgt_render::png;
+use epgt_train::usage::give_way;
+use epgt_train::{FilmPlan, Shot, film, policy_file};
 use serde_json::{Value, json};
 
 use crate::request::{Request, answer, begin, finish, has_gone};
@@ -20,6 +20,12 @@ const HEIGHT: usize = 320;
 
 /// Pictures per second at most.
 const PER_SECOND: f64 = 15.0;
+
+/// Seconds of an episode that are waited for; nobody looks longer.
+const LONGEST: f64 = 86_400.0;
+
+/// How far playing stands back behind all else on this machine.
+const NICE: i32 = 19;
 
 /// Plays one episode at a time.
 #[derive(Default)]
@@ -58,6 +64,8 @@ impl Player {
             let kind = "text/plain; charset=utf-8";
             return answer(stream, "404 Not Found", kind, "", b"There is no such run.\n");
         };
+        // This thread alone, and the workers that it starts.
+        give_way(NICE);
         begin(stream, "application/octet-stream")?;
         let Some(_playing) = self.turn() else {
             told(stream, &json!({"busy": true}))?;
@@ -83,43 +91,35 @@ impl Player {
     }
 }
 
-/// Plays an episode; returns what it earned.
-fn play(stream: &mut TcpStream, mut policy: policy_file::Policy, age: Duration, seed: u64) -> Result<f64, String> {
+/// Plays an episode; returns what it earned, `None` where the page has seen enough.
+fn play(
+    stream: &mut TcpStream,
+    mut policy: policy_file::Policy,
+    age: Duration,
+    seed: u64,
+) -> Result<Option<f64>, String> {
     let task = policy.task.clone();
-    let begun = Instant::now();
-    let (mut step, mut shown, mut gone) = (0_u64, false, false);
-    let see = |env: &dyn Env| {
-        let rate = env.steps_per_second().max(0.1);
-        let stride = (rate / PER_SECOND).ceil().max(1.0) as u64;
-        step += 1;
-        if gone || !(step - 1).is_multiple_of(stride) {
-            return;
-        }
-        let Some(scene) = env.scene() else { return };
-        let (width, height) = fitting_size(&scene, WIDTH, HEIGHT);
-        if !shown {
-            shown = true;
-            gone |= told(
-                stream,
-                &json!({"width": width, "height": height, "task": task.label(), "age": age.as_secs_f64()}),
-            )
-            .is_err();
-        }
-        let due = Duration::from_secs_f64((step - 1) as f64 / rate);
-        sleep(due.saturating_sub(begun.elapsed()));
-        gone |= has_gone(stream) || piece(stream, b'p', &png(&draw(&scene, width, height))).is_err();
-    };
-    let earned = watch(
-        &mut policy.networks,
-        &policy.normalizer,
-        &task,
+    let plan = FilmPlan {
         seed,
-        EvalActions::Auto,
-        see,
-    )
-    .map_err(|error| error.to_string())?;
-    match shown {
-        true => Ok(earned),
-        false => Err(format!("{} has no picture.", task.id)),
-    }
+        ..FilmPlan::default()
+    };
+    let begun = Instant::now();
+    let mut see = |shot: &mut Shot<'_>| {
+        let stride = (shot.steps_per_second / PER_SECOND).ceil().max(1.0) as u64;
+        if !shot.step.is_multiple_of(stride) && !shot.over {
+            return Ok(true);
+        }
+        sleep(Duration::from_secs_f64(shot.seconds.min(LONGEST)).saturating_sub(begun.elapsed()));
+        if has_gone(stream) {
+            return Ok(false);
+        }
+        let image = shot.image(WIDTH, HEIGHT)?;
+        let mut sent = Ok(());
+        if shot.step == 0 {
+            let about = json!({"width": image.width(), "height": image.height(), "age": age.as_secs_f64()});
+            sent = told(stream, &about);
+        }
+        Ok(sent.and_then(|()| piece(stream, b'p', &png(&image))).is_ok())
+    };
+    film(&mut policy.networks, &policy.normalizer, &task, &plan, &mut see).map_err(|error| error.to_string())
 }

@@ -63,15 +63,13 @@ impl Server {
                 self.readers.fetch_sub(1, Ordering::Relaxed);
                 continue;
             }
-            let server = self.clone();
-            let serve = move || {
+            let reader = Reader(self.clone());
+            let answer = move || {
                 // A reader that goes away while it is answered is no fault.
-                let _ = server.answer(stream);
-                server.readers.fetch_sub(1, Ordering::Relaxed);
+                let _ = reader.0.answer(stream);
             };
-            if thread::Builder::new().spawn(serve).is_err() {
-                self.readers.fetch_sub(1, Ordering::Relaxed);
-            }
+            // Where no thread can be made, nobody is answered; the reader tries again.
+            let _ = thread::Builder::new().spawn(answer);
         }
     }
 
@@ -124,6 +122,15 @@ impl Server {
             ));
         }
         Ok(&path[end..])
+    }
+}
+
+/// Somebody who is answered; counted as long as it lives.
+struct Reader(Arc<Server>);
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.readers.fetch_sub(1, Ordering::Relaxed);
     }
 }
 

@@ -102,7 +102,7 @@ class Picture {
       this.hint.textContent = "";
       return 5000;
     }
-    if (news.return !== undefined) this.hint.textContent = "Return " + short(news.return) + ". Saved " + ago(Date.now() / 1000 - this.saved) + ".";
+    if (typeof news.return === "number") this.hint.textContent = "Return " + short(news.return) + ". Saved " + ago(Date.now() / 1000 - this.saved) + ".";
     return 0;
   }
 
