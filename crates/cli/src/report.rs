@@ -1,6 +1,6 @@
 //! `epgt report`: one page that shows what runs have come to, and its pictures and tables as files of their own.
 
-use epgt_experiments::page::write;
+use epgt_experiments::page::{Format, Paper, Request, write};
 
 use crate::Done;
 use crate::args::PageArgs;
@@ -8,7 +8,21 @@ use crate::output::{note, print, told};
 
 /// The command.
 pub fn run(args: &PageArgs) -> Result<Done, String> {
-    let written = write(&args.runs, args.out.as_deref(), args.title.as_deref(), &[]).map_err(told)?;
+    let paper = args.figures.as_ref().map(|folder| Paper {
+        folder: folder.clone(),
+        formats: match args.format.is_empty() {
+            true => vec![Format::Pdf],
+            false => args.format.clone(),
+        },
+        width: args.width.unwrap_or_default(),
+    });
+    let request = Request {
+        out: args.out.clone(),
+        title: args.title.clone(),
+        paper,
+        ..Request::default()
+    };
+    let written = write(&args.runs, &request).map_err(told)?;
     written
         .left_out
         .iter()
@@ -22,5 +36,12 @@ pub fn run(args: &PageArgs) -> Result<Done, String> {
         counted(written.tables, "table"),
         written.folder.display()
     ))?;
+    if let Some(folder) = &args.figures {
+        print(&format!(
+            "{}: {}\n",
+            folder.display(),
+            counted(written.printed, "figure")
+        ))?;
+    }
     Ok(Done::Completely)
 }

@@ -51,15 +51,18 @@ fn a_report_is_one_page_with_its_pictures_and_tables_beside_it() {
         "2 runs per method are too few to rest a claim on",
         "seed-2 has come to step 6000",
         "it is not valid TOML",
-        "scheduled: learning_rate",
+        "What was chosen on CartPole-v1: learning_rate",
         "keys by value",
-        "reconstruction loss",
-        "performance profile",
+        "Reconstruction loss",
+        "Performance profile",
         "What the returns say of the choices",
         "scheduled, learning_rate: F = ",
         "A run like these can",
         "this is what was seen, not what was caused",
-        "All settings of kept &lt;b&gt;",
+        "<span class=\"method\">kept &lt;b&gt;</span>",
+        "The commands that make it again",
+        "epgt train CartPole-v1 --out",
+        "Where the methods differ",
         "Written by epgt",
     ] {
         assert!(page.contains(part), "'{part}' is missing");
@@ -88,9 +91,17 @@ fn a_report_is_one_page_with_its_pictures_and_tables_beside_it() {
     let markdown = String::from_utf8(files["scores-final-CartPole-v1.md"].clone()).unwrap();
     assert!(markdown.starts_with("| method "), "{markdown}");
 
-    // Written again it has the same bytes, and the folder that it left is no run.
+    // Written again it has the same bytes but for the date, and the folder that it left is no run.
     place.run(&["report", "runs"]);
-    assert!(std::fs::read_to_string(place.path("runs/report.html")).unwrap() == page);
+    let again = std::fs::read_to_string(place.path("runs/report.html")).unwrap();
+    assert!(undated(&again) == undated(&page));
+}
+
+/// A page without the moment at which it was written.
+fn undated(page: &str) -> String {
+    let (before, rest) = page.split_once("<time").expect("a date");
+    let (_, after) = rest.split_once("</time>").expect("the date's end");
+    format!("{before}{after}")
 }
 
 #[test]
@@ -200,7 +211,7 @@ fn many_differing_settings_make_short_names_that_are_still_unique() {
     let names: Vec<&str> = rows.iter().map(|row| row[0].as_str()).collect();
     assert_eq!(names.len(), 3, "{ended:?}");
     assert!(
-        names.iter().all(|name| name.len() < 90 && name.ends_with("..")),
+        names.iter().all(|name| name.len() < 40 && name.ends_with("(+5)")),
         "{names:?}"
     );
     assert!(
@@ -567,7 +578,7 @@ fn what_holds_no_run_is_refused_in_a_sentence() {
 /// Tells, once the page has been laid out, how many pictures there are, how many of them are empty, how wide the window
 /// and the page are, and what was fetched.
 const CHECK: &str = r#"<script>addEventListener("load", () => {
-    const pictures = [...document.querySelectorAll("figure svg")];
+    const pictures = [...document.querySelectorAll(".panels > svg")];
     const empty = pictures.filter(svg => {
         const place = svg.getBoundingClientRect(), drawn = svg.getBBox();
         return place.width < 200 || place.height < 60 || place.right > innerWidth || drawn.width < 100 || drawn.height < 40;
@@ -594,7 +605,7 @@ fn in_a_browser_every_picture_is_drawn_and_nothing_is_fetched() {
             format!("<body><iframe width={width} height=900 style=\"border:0\" srcdoc=\"{framed}\"></iframe></body>");
         let checked = place.write("checked.html", &frame);
         let [pictures, empty, window, whole, fetched] = facts(&browser, &place.path("profile"), &checked);
-        assert_eq!(pictures, page.matches("<figure").count(), "at {width}");
+        assert!(pictures >= page.matches("<figure").count(), "at {width}");
         assert_eq!(empty, 0, "empty or overflowing pictures at {width}");
         assert_eq!(window, width);
         assert!(whole <= width, "the page is {whole} wide in a window of {width}");

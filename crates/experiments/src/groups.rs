@@ -19,7 +19,7 @@ use crate::runs::Run;
 /// Settings that a name says wherever methods of one task differ in them.
 const LEADING: [&str; 4] = ["algo", "scheduler", "preset", "steps"];
 
-/// Other settings that a name says where methods differ in them; more only where names would be the same without.
+/// Other settings of which a name says all where methods differ in no more.
 const SAID: usize = 3;
 
 /// Characters of a value in a name.
@@ -275,8 +275,8 @@ fn configuration(method: &Method) -> (&str, &str, &BTreeMap<String, String>) {
     )
 }
 
-/// What sets a method apart from those that are alike: the first settings that differ, and those without which another
-/// would have the same name.
+/// What sets a method apart from those that are alike: all settings that differ where they are few, else as few as tell
+/// them apart, and how many more there are.
 fn differences(methods: &[Method], at: usize, alike: &[usize]) -> Vec<String> {
     let own = &methods[at];
     let keys: BTreeSet<&str> = alike
@@ -284,26 +284,15 @@ fn differences(methods: &[Method], at: usize, alike: &[usize]) -> Vec<String> {
         .flat_map(|&other| methods[other].runs[0].record.settings.keys().map(String::as_str))
         .chain(LEADING)
         .collect();
-    let differing: Vec<&str> = keys
-        .into_iter()
-        .filter(|key| alike.iter().any(|&other| methods[other].value(key) != own.value(key)))
-        .collect();
-    // A setting that is not said is said after all where it alone tells two of them apart.
-    let mut chosen: Vec<&str> = differing.iter().copied().take(SAID).collect();
-    for key in differing.iter().skip(SAID) {
-        let looks_the_same = |&&other: &&usize| {
-            let shown = |method: &Method, key: &str| said(key, method.value(key));
-            chosen.iter().all(|key| shown(&methods[other], key) == shown(own, key))
-        };
-        let unlike = |other: &&usize| methods[**other].value(key) != own.value(key);
-        if alike.iter().filter(looks_the_same).any(|other| unlike(&other)) {
-            chosen.push(key);
-        }
-    }
-    let more = if chosen.len() < differing.len() {
-        vec!["..".to_string()]
-    } else {
-        Vec::new()
+    let differ = |key: &&str| alike.iter().any(|&other| methods[other].value(key) != own.value(key));
+    let differing: Vec<&str> = keys.into_iter().filter(differ).collect();
+    let chosen = match differing.len() <= SAID {
+        true => differing.clone(),
+        false => telling_apart(methods, alike, &differing),
+    };
+    let more = match differing.len() - chosen.len() {
+        0 => None,
+        more => Some(format!("(+{more})")),
     };
     let ambiguous = |key: &str| differing.iter().filter(|other| bare(other) == bare(key)).count() > 1;
     let told = |key: &&str| match ambiguous(key) {
@@ -311,6 +300,32 @@ fn differences(methods: &[Method], at: usize, alike: &[usize]) -> Vec<String> {
         false => said(key, own.value(key)),
     };
     chosen.iter().map(told).chain(more).collect()
+}
+
+/// Some of the settings, such that methods that differ in any of them look different: first the one that tells the most
+/// pairs apart, and so on.
+fn telling_apart<'a>(methods: &[Method], alike: &[usize], differing: &[&'a str]) -> Vec<&'a str> {
+    let shown = |method: usize, key: &str| value(methods[method].value(key));
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (index, &one) in alike.iter().enumerate() {
+        open.extend(alike[..index].iter().map(|&other| (one, other)));
+    }
+    let mut chosen = Vec::new();
+    loop {
+        let told = |key: &str| open.iter().filter(|(a, b)| shown(*a, key) != shown(*b, key)).count();
+        // The first of those that tell most.
+        let Some(&best) = differing
+            .iter()
+            .rev()
+            .max_by_key(|key| told(key))
+            .filter(|key| told(key) > 0)
+        else {
+            break;
+        };
+        open.retain(|(a, b)| shown(*a, best) == shown(*b, best));
+        chosen.push(best);
+    }
+    chosen
 }
 
 /// A setting in a name: the algorithm and the scheduler speak for themselves.

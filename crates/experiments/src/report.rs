@@ -83,12 +83,18 @@ fn write_page(plan: &Plan, out: &Path, found: &[(Cell, State)]) -> Result<PathBu
         .iter()
         .filter(|(_, state)| matches!(state, State::Finished(_) | State::Begun));
     let directories: Vec<PathBuf> = begun.map(|(cell, _)| cell.directory.clone()).collect();
-    let mut notes = vec![plan.description.trim().to_string()];
+    let mut notes = Vec::new();
     if plan.scale != 1.0 {
         notes.push(format!("Scaled: every run had {} times its steps.", plan.scale));
     }
-    let page = out.join("report.html");
-    Ok(page::write(&directories, Some(&page), Some(&plan.title()), &notes)?.page)
+    let request = page::Request {
+        out: Some(out.join("report.html")),
+        title: Some(plan.title()),
+        question: Some(plan.description.trim().to_string()),
+        notes,
+        ..page::Request::default()
+    };
+    Ok(page::write(&directories, &request)?.page)
 }
 
 /// Each cell where it has come furthest among the directories.

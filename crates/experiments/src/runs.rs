@@ -13,7 +13,7 @@ use crate::measure::Measure;
 const LONGEST_SENTENCE: usize = 400;
 
 /// Points to which a schedule is condensed.
-const SCHEDULE_POINTS: usize = 80;
+const SCHEDULE_POINTS: usize = 120;
 
 /// One run as far as it has come.
 #[derive(Clone, Debug)]
@@ -50,11 +50,26 @@ impl Run {
         Some(sentence(failure))
     }
 
-    /// A hyperparameter over training, each point the mean (geometric if `log`) of the choices in its share of the run.
+    /// A column whose values hold: what a row of `metrics.csv` says has held since the row before it. Each value is at the
+    /// step from which it holds, the last one again at the run's end.
+    pub fn held(&self, column: &str) -> Curve {
+        let Curve { steps, mut values } = self.curve(column);
+        let Some(&last) = values.last() else {
+            return Curve::default();
+        };
+        values.push(last);
+        Curve {
+            steps: [0.0].into_iter().chain(steps).collect(),
+            values,
+        }
+    }
+
+    /// A hyperparameter over training. Each value holds from its step to the next one's, and the last to the run's end; where
+    /// there are more choices than can be seen, it is the mean of several (geometric if `log`).
     pub fn schedule(&self, name: &str, log: bool) -> Curve {
         let chosen = self.record.choices(name);
         if chosen.is_empty() {
-            return self.curve(&format!("hyper/{name}"));
+            return self.held(&format!("hyper/{name}"));
         }
         let updates = self.curve("train/n_updates");
         let clock = Curve {
@@ -66,11 +81,15 @@ impl Run {
         for part in chosen.chunks(each) {
             let value = |choice: &(f64, f64)| if log { choice.1.ln() } else { choice.1 };
             let mean = part.iter().map(value).sum::<f64>() / part.len() as f64;
-            let step = clock.at(&[part[part.len() / 2].0])[0];
+            let step = clock.at(&[part[0].0])[0];
             if step.is_finite() {
                 curve.steps.push(step);
                 curve.values.push(if log { mean.exp() } else { mean });
             }
+        }
+        if let Some(&last) = curve.values.last() {
+            curve.steps.push(self.steps().max(curve.end()));
+            curve.values.push(last);
         }
         curve
     }

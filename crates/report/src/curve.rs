@@ -80,6 +80,28 @@ impl Curve {
     }
 }
 
+impl Curve {
+    /// The values at other steps where each holds until the next one is known; NaN before the first and after the last
+    /// step.
+    ///
+    /// ```
+    /// let curve = epgt_report::curve::Curve { steps: vec![10.0, 20.0, 30.0], values: vec![1.0, f64::NAN, 3.0] };
+    /// let at = curve.held_at(&[5.0, 10.0, 29.0, 30.0, 31.0]);
+    /// assert!(at[0].is_nan() && at[1..4] == [1.0, 1.0, 3.0] && at[4].is_nan());
+    /// ```
+    pub fn held_at(&self, steps: &[f64]) -> Vec<f64> {
+        let value = |&step: &f64| {
+            let known = self.steps.partition_point(|&other| other <= step);
+            let held = self.values[..known.min(self.values.len())].iter().rev();
+            match step <= self.end() {
+                true => held.copied().find(|value| value.is_finite()).unwrap_or(f64::NAN),
+                false => f64::NAN,
+            }
+        };
+        steps.iter().map(value).collect()
+    }
+}
+
 /// What several runs say together at common steps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Band {
@@ -105,6 +127,21 @@ const RESAMPLES: usize = 1000;
 /// assert_eq!(band.mean, [1.0, 2.0, 3.0]);
 /// ```
 pub fn band(curves: &[Curve], points: usize) -> Band {
+    band_by(curves, points, Curve::at)
+}
+
+/// The same of curves whose values hold until the next.
+///
+/// ```
+/// use epgt_report::curve::{Curve, band_of_held};
+/// let curve = Curve { steps: vec![0.0, 10.0], values: vec![1.0, 2.0] };
+/// assert_eq!(band_of_held(&[curve], 3).mean, [1.0, 1.0, 2.0]);
+/// ```
+pub fn band_of_held(curves: &[Curve], points: usize) -> Band {
+    band_by(curves, points, Curve::held_at)
+}
+
+fn band_by(curves: &[Curve], points: usize, at: impl Fn(&Curve, &[f64]) -> Vec<f64>) -> Band {
     let start = curves
         .iter()
         .filter_map(|curve| curve.steps.first().copied())
@@ -115,7 +152,7 @@ pub fn band(curves: &[Curve], points: usize) -> Band {
     }
     let place = |index: usize| start + (end - start) * index as f64 / (points.max(2) - 1) as f64;
     let steps: Vec<f64> = (0..points.max(2)).map(place).collect();
-    let rows: Vec<Vec<f64>> = curves.iter().map(|curve| curve.at(&steps)).collect();
+    let rows: Vec<Vec<f64>> = curves.iter().map(|curve| at(curve, &steps)).collect();
     let mut band = Band {
         steps,
         ..Band::default()

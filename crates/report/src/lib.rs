@@ -5,7 +5,7 @@
 //! several tasks; [`curve`] over training. [`signal`] says how much returns tell of the choices before them, by the
 //! [`f_distribution`]. [`text_table`] lays numbers out for a terminal, a spreadsheet or a page,
 //! [`numbers`] writes them as people do, [`text`] escapes words for each of them, [`chart`] draws, [`tsne`] maps what
-//! has too many dimensions to be drawn, and [`page`] puts all of it into one file.
+//! has too many dimensions to be drawn, and [`page`] puts all of it into one file with one [`style`].
 //!
 //! ```
 //! use epgt_report::statistics::{RESAMPLES, bootstrap_interval, mean};
@@ -29,6 +29,7 @@ pub mod numbers;
 pub mod page;
 pub mod signal;
 pub mod statistics;
+pub mod style;
 pub mod text;
 pub mod text_table;
 pub mod tsne;

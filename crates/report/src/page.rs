@@ -1,11 +1,12 @@
 //! One HTML file that needs nothing else: no network, no fonts, no scripts.
 //!
-//! A [`Page`] is written from top to bottom: headings, sentences, pictures side by side, tables. It is narrow on a
-//! phone, dark where the reader prefers it, and light on paper.
+//! A [`Page`] is written from top to bottom: headings, sentences, figures, tables. It is narrow on a phone, dark where the
+//! reader prefers it, and light on paper.
 
 use std::fmt::Write;
 
-use crate::chart::{Drawing, svg};
+use crate::chart::{Figure, svg};
+use crate::style::stylesheet;
 use crate::text::html;
 use crate::text_table::TextTable;
 
@@ -55,9 +56,14 @@ impl Page {
         self.element("h3", "", text)
     }
 
+    /// What the page is about.
+    pub fn question(&mut self, text: &str) -> &mut Self {
+        self.element("p", " class=\"question\"", text)
+    }
+
     /// A sentence that says what the part comes to.
-    pub fn headline(&mut self, text: &str) -> &mut Self {
-        self.element("p", " class=\"headline\"", text)
+    pub fn verdict(&mut self, text: &str) -> &mut Self {
+        self.element("p", " class=\"verdict\"", text)
     }
 
     /// Plain sentences.
@@ -75,23 +81,76 @@ impl Page {
         self
     }
 
-    /// Pictures beside each other, below each other where the page is narrow.
-    pub fn pictures(&mut self, drawings: &[Drawing]) -> &mut Self {
-        if drawings.is_empty() {
+    /// Figures beside each other, below each other where the page is narrow; one of several panels has the whole width.
+    pub fn figures(&mut self, figures: &[Figure]) -> &mut Self {
+        if figures.is_empty() {
             return self;
         }
-        self.body.push_str("<div class=\"pictures\">\n");
-        for drawing in drawings {
-            let wide = if drawing.width > 450.0 { " class=\"wide\"" } else { "" };
-            let _ = writeln!(self.body, "<figure{wide}>{}</figure>", svg::inline(drawing));
+        self.body.push_str("<div class=\"figures\">\n");
+        for figure in figures {
+            let (kind, panels) = match figure.panels.len() {
+                1 => ("", "panels one"),
+                _ => (" class=\"wide\"", "panels"),
+            };
+            let _ = write!(self.body, "<figure{kind}><figcaption>{}", html(&figure.title));
+            if !figure.note.is_empty() {
+                let _ = write!(self.body, "<small>{}</small>", html(&figure.note));
+            }
+            let _ = writeln!(self.body, "</figcaption><div class=\"{panels}\">");
+            for drawing in figure.on_page() {
+                self.body.push_str(&svg::inline(&drawing));
+            }
+            self.body.push_str("</div>");
+            if !figure.key.is_empty() {
+                self.body.push_str("<ul class=\"key\">");
+                for (name, index) in &figure.key {
+                    let _ = write!(self.body, "<li>{}<span>{}</span></li>", svg::swatch(*index), html(name));
+                }
+                self.body.push_str("</ul>");
+            }
+            self.body.push_str("</figure>\n");
         }
         self.body.push_str("</div>\n");
         self
     }
 
-    /// A table; it scrolls for itself where the page is narrow.
+    /// The methods by name and number, each with what is one click away: a sentence and a text as it is.
+    ///
+    /// ```
+    /// use epgt_report::page::Page;
+    /// let mut page = Page::new("Methods");
+    /// let html = page.methods([("gamma=0.9", 0, "3 runs", "gamma = 0.9\n")]).finish();
+    /// assert!(html.contains("<span class=\"method\">gamma=0.9</span>") && html.contains("<pre>gamma = 0.9"));
+    /// ```
+    pub fn methods<'a>(&mut self, methods: impl IntoIterator<Item = (&'a str, usize, &'a str, &'a str)>) -> &mut Self {
+        self.body.push_str("<ul class=\"methods\">\n");
+        for (name, index, sentence, whole) in methods {
+            let _ = writeln!(
+                self.body,
+                "<li><details><summary>{}<span class=\"method\">{}</span> <span class=\"note\">{}</span></summary><pre>{}</pre></details></li>",
+                svg::swatch(index),
+                html(name),
+                html(sentence),
+                html(whole)
+            );
+        }
+        self.body.push_str("</ul>\n");
+        self
+    }
+
+    /// A table; where the page is too narrow for its columns, each row is a list of fields.
     pub fn table(&mut self, table: &TextTable) -> &mut Self {
         let _ = writeln!(self.body, "<div class=\"table\">{}</div>", table.html());
+        self
+    }
+
+    /// A table of methods, each row with the line of its method, as `number` knows it by name.
+    pub fn method_table(&mut self, table: &TextTable, number: impl Fn(&str) -> Option<usize>) -> &mut Self {
+        let first = |name: &str| match number(name) {
+            Some(index) => format!("{}{}", svg::swatch(index), html(name)),
+            None => html(name),
+        };
+        let _ = writeln!(self.body, "<div class=\"table\">{}</div>", table.html_with(first));
         self
     }
 
@@ -104,6 +163,16 @@ impl Page {
     /// Ends it.
     pub fn end_fold(&mut self) -> &mut Self {
         self.body.push_str("</details>\n");
+        self
+    }
+
+    /// A moment, such as `2026-01-31T12:00:00Z`, and a sentence before it.
+    pub fn moment(&mut self, before: &str, date: &str) -> &mut Self {
+        let (before, date) = (html(before), html(date));
+        let _ = writeln!(
+            self.body,
+            "<p class=\"note\">{before} <time datetime=\"{date}\">{date}</time>.</p>"
+        );
         self
     }
 
@@ -121,8 +190,8 @@ impl Page {
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              {GENERATOR}\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
              <link rel=\"icon\" href=\"data:,\">\n\
-             <style>\n{}{STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n<nav>{}</nav>\n{}</main>\n</body>\n</html>\n",
-            svg::colours(),
+             <style>\n{}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n<nav>{}</nav>\n{}</main>\n</body>\n</html>\n",
+            stylesheet(),
             links.join(" "),
             self.body
         )
@@ -140,33 +209,6 @@ fn anchor(text: &str) -> String {
     };
     text.chars().map(letter).collect()
 }
-
-const STYLE: &str = "\
-*{box-sizing:border-box}
-body{margin:0;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,-apple-system,\"Segoe UI\",Roboto,Helvetica,Arial,sans-serif}
-main{max-width:1360px;margin:0 auto;padding:1.5rem clamp(.8rem,3vw,2.5rem) 4rem}
-h1{font-size:1.9rem;line-height:1.2;margin:.3rem 0 .6rem}
-h2{font-size:1.45rem;margin:2.8rem 0 .4rem;padding-top:.9rem;border-top:2px solid var(--grid)}
-h3{font-size:1.05rem;margin:1.6rem 0 .3rem}
-nav{display:flex;flex-wrap:wrap;gap:.3rem 1.1rem}
-nav a{color:var(--s0)}
-p{max-width:75ch;margin:.5rem 0}
-.headline{font-size:1.2rem;line-height:1.4;font-weight:600}
-.note{color:var(--muted);font-size:.9rem}
-.pictures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,300px),1fr));gap:1rem;margin:1rem 0}
-.pictures:has(.wide){grid-template-columns:repeat(auto-fill,minmax(min(100%,420px),1fr))}
-figure{margin:0;padding:.6rem;border:1px solid var(--grid);border-radius:10px;min-width:0;display:flex;align-items:start;align-self:start}
-figure svg{display:block;width:100%;height:auto;max-width:660px;margin:0 auto}
-.table{overflow-x:auto;margin:.8rem 0}
-table{border-collapse:collapse;font-variant-numeric:tabular-nums;font-size:.92rem}
-th,td{padding:.35rem .8rem;text-align:left;border-bottom:1px solid var(--grid);white-space:nowrap}
-th{color:var(--muted);font-weight:600}
-td.n,th.n{text-align:right}
-details{margin:.6rem 0}
-summary{cursor:pointer;color:var(--s0)}
-pre{overflow-x:auto;font-size:.8rem;padding:.8rem;border:1px solid var(--grid);border-radius:8px}
-@media print{body{font-size:11pt}figure,tr{break-inside:avoid}nav{display:none}.pictures{display:block}figure{margin-bottom:.6rem}}
-";
 
 #[cfg(test)]
 mod tests {

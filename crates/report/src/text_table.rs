@@ -272,26 +272,49 @@ impl TextTable {
         self.fields.chunks(self.columns.max(1)).map(row).collect()
     }
 
-    /// The table as HTML; fields of columns of numbers have the class `n`.
+    /// The table as HTML; fields of columns of numbers have the class `n`, and every field but the first of a row says the
+    /// name of its column, for pages too narrow for columns.
     ///
     /// ```
-    /// let mut table = epgt_report::text_table::TextTable::new(&["a"]);
-    /// table.row(&["<"]);
-    /// assert_eq!(table.html(), "<table><tr><th>a</th></tr><tr><td>&lt;</td></tr></table>");
+    /// let mut table = epgt_report::text_table::TextTable::new(&["a", "b"]);
+    /// table.row(&["<", "1"]);
+    /// assert_eq!(
+    ///     table.html(),
+    ///     "<table><thead><tr><th>a</th><th class=\"n\">b</th></tr></thead>\
+    ///      <tbody><tr><td>&lt;</td><td class=\"n\" data-label=\"b\">1</td></tr></tbody></table>"
+    /// );
     /// ```
     pub fn html(&self) -> String {
+        self.html_with(|field| html(field))
+    }
+
+    /// The same with the first field of a row as `first` writes it, which has to escape it.
+    pub(crate) fn html_with(&self, first: impl Fn(&str) -> String) -> String {
         let columns = lay_out(&self.fields, self.columns);
-        let mut text = String::from("<table>");
-        for (index, row) in self.fields.chunks(self.columns.max(1)).enumerate() {
-            let name = if index == 0 { "th" } else { "td" };
+        let mut rows = self.fields.chunks(self.columns.max(1));
+        let header = rows.next().unwrap_or_default();
+        let class = |column: &Column| if column.numeric { " class=\"n\"" } else { "" };
+        let mut text = String::from("<table><thead><tr>");
+        for (field, column) in header.iter().zip(&columns) {
+            text.push_str(&format!("<th{}>{}</th>", class(column), html(field)));
+        }
+        text.push_str("</tr></thead><tbody>");
+        for row in rows {
             text.push_str("<tr>");
-            for (field, column) in row.iter().zip(&columns) {
-                let class = if column.numeric { " class=\"n\"" } else { "" };
-                text.push_str(&format!("<{name}{class}>{}</{name}>", html(field)));
+            for (at, (field, column)) in row.iter().zip(&columns).enumerate() {
+                text.push_str(&match at {
+                    0 => format!("<td{}>{}</td>", class(column), first(field)),
+                    _ => format!(
+                        "<td{} data-label=\"{}\">{}</td>",
+                        class(column),
+                        html(&header[at]),
+                        html(field)
+                    ),
+                });
             }
             text.push_str("</tr>");
         }
-        text + "</table>"
+        text + "</tbody></table>"
     }
 }
 

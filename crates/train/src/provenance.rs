@@ -26,6 +26,15 @@ pub struct Provenance {
     pub date: String,
     /// The name of the machine.
     pub host: String,
+    /// The machine's processor; runs of earlier versions do not say it, nor the next two.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    /// The cores that the process could use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cores: Option<usize>,
+    /// The operating system and the processor's architecture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub os: Option<String>,
     /// The command line, with the quotes that a shell needs.
     pub command: String,
 }
@@ -49,7 +58,40 @@ impl Provenance {
             commit: version::commit().map(String::from),
             date: utc(since_1970.map_or(0, |time| time.as_secs())),
             host: usage::host_name(),
+            cpu: Some(usage::cpu_model()),
+            cores: std::thread::available_parallelism().ok().map(usize::from),
+            os: Some(format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)),
             command: command.join(" "),
+        }
+    }
+
+    /// The program with its commit.
+    ///
+    /// ```
+    /// assert!(epgt_train::Provenance::now().program().starts_with("epgt "));
+    /// ```
+    pub fn program(&self) -> String {
+        let commit = self.commit.as_ref().map(|commit| format!(" ({commit})"));
+        format!("epgt {}{}", self.version, commit.unwrap_or_default())
+    }
+
+    /// The machine in words, as far as it is known.
+    ///
+    /// ```
+    /// let here = epgt_train::Provenance::now();
+    /// assert!(here.machine().starts_with(&here.host) && here.machine().contains("core"));
+    /// ```
+    pub fn machine(&self) -> String {
+        let cores = self
+            .cores
+            .map(|cores| format!("{cores} core{}", if cores == 1 { "" } else { "s" }));
+        let known: Vec<String> = [self.cpu.clone(), cores, self.os.clone()]
+            .into_iter()
+            .flatten()
+            .collect();
+        match known.is_empty() {
+            true => self.host.clone(),
+            false => format!("{} ({})", self.host, known.join(", ")),
         }
     }
 }
@@ -116,7 +158,20 @@ fn utc(seconds: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::utc;
+    use super::*;
+
+    #[test]
+    fn what_earlier_versions_wrote_is_read_as_far_as_it_goes() {
+        let old = r#"{"version": "0.1.0", "commit": null, "date": "2026-01-31T12:00:00Z", "host": "h", "command": "epgt train"}"#;
+        let read: Provenance = serde_json::from_str(old).unwrap();
+        assert_eq!(
+            (read.program(), read.machine()),
+            ("epgt 0.1.0".to_string(), "h".to_string())
+        );
+        let now = Provenance::now();
+        let again: Provenance = serde_json::from_str(&serde_json::to_string(&now).unwrap()).unwrap();
+        assert_eq!(again, now);
+    }
 
     #[test]
     fn seconds_since_1970_are_dates() {

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use epgt_experiments::Measure;
+use epgt_experiments::page::{Format, Width};
 
 use super::measure::measure;
 
@@ -23,6 +25,40 @@ pub struct PageArgs {
     /// Its title
     #[arg(long)]
     pub title: Option<String>,
+    /// Write every figure for a paper into this folder as well
+    #[arg(long, value_name = "DIR")]
+    pub figures: Option<PathBuf>,
+    /// What these figures are, several after commas [default: pdf]
+    #[arg(long, value_parser = format(), value_delimiter = ',', requires = "figures")]
+    pub format: Vec<Format>,
+    /// How wide they are [default: page]
+    #[arg(long, value_parser = width(), requires = "figures")]
+    pub width: Option<Width>,
+}
+
+fn format() -> impl TypedValueParser<Value = Format> {
+    let meaning = |format: Format| match format {
+        Format::Svg => "Lines and words, for a browser or an editor",
+        Format::Pdf => "Lines and words with their font, for LaTeX",
+        Format::Png => "Pixels, 400 to the inch",
+    };
+    let values = Format::ALL.map(|format| PossibleValue::new(format.name()).help(meaning(format)));
+    PossibleValuesParser::new(values).map(|given| {
+        let known = Format::ALL.into_iter().find(|format| format.name() == given);
+        known.unwrap_or(Format::Pdf)
+    })
+}
+
+fn width() -> impl TypedValueParser<Value = Width> {
+    let meaning = |width: Width| match width {
+        Width::Column => "One column of two: 3.3 inches",
+        Width::Page => "All of a page: 6.8 inches",
+    };
+    let values = Width::ALL.map(|width| PossibleValue::new(width.name()).help(meaning(width)));
+    PossibleValuesParser::new(values).map(|given| {
+        let known = Width::ALL.into_iter().find(|width| width.name() == given);
+        known.unwrap_or_default()
+    })
 }
 
 /// Compare the scores of runs: one row per method, each against the first.

@@ -1,9 +1,9 @@
-//! The pictures of one task: scores, learning curves, what was scheduled, and the hyper-agent's own state.
+//! The figures of one task: scores, learning curves, what was scheduled, and the hyper-agent's own state.
 
 use epgt_hyper::Choosing;
 use epgt_report::aggregate::{performance_profile, profile_intervals};
-use epgt_report::chart::{Drawing, Plot, Row, Series, rows};
-use epgt_report::curve::{Band, Curve, band};
+use epgt_report::chart::{Figure, Kind, Panel, Plot, Row, Rows, Series};
+use epgt_report::curve::{Band, Curve, band, band_of_held};
 use epgt_train::Scheduler;
 
 use crate::comparison::Summary;
@@ -16,20 +16,23 @@ const POINTS: usize = 100;
 /// Resamples of a band that is looked at, not quoted.
 const RESAMPLES: usize = 1000;
 
-/// A picture and the name of its file.
-pub struct Figure {
-    pub name: String,
-    pub drawing: Drawing,
+/// The horizontal axis of everything over training.
+const STEPS: &str = "environment steps";
+
+/// A figure and the name of its file.
+pub struct Picture {
+    pub file: String,
+    pub figure: Figure,
 }
 
-impl Figure {
-    pub fn new(name: String, drawing: Drawing) -> Self {
-        Self { name, drawing }
+impl Picture {
+    pub fn new(file: String, figure: Figure) -> Self {
+        Self { file, figure }
     }
 }
 
 /// Every run's score, with mean and interval, the best method on top.
-pub fn scores(task: &Task, measure: Measure, ranked: &[Summary<'_>]) -> Figure {
+pub fn scores(task: &Task, measure: Measure, ranked: &[Summary<'_>]) -> Picture {
     let row = |summary: &Summary<'_>| Row {
         name: summary.name.to_string(),
         index: summary.index,
@@ -37,131 +40,150 @@ pub fn scores(task: &Task, measure: Measure, ranked: &[Summary<'_>]) -> Figure {
         mean: summary.mean,
         interval: summary.interval,
     };
-    let all: Vec<Row> = ranked.iter().map(row).collect();
-    let shown = match ranked.iter().any(|summary| summary.interval.is_known()) {
-        true => "runs, mean and interval",
-        false => "runs and mean",
+    let rows = Rows {
+        label: task.measure(measure),
+        rows: ranked.iter().map(row).collect(),
     };
-    let title = format!("{}: {shown}", task.name);
-    Figure::new(
+    Picture::new(
         format!("scores-{}-{}", measure.slug(), task.name),
-        rows(&title, &task.measure(measure), &all),
+        Figure {
+            note: how_to_read(ranked.iter().any(|summary| summary.interval.is_known())),
+            ..Figure::of(format!("Scores on {}", task.name), vec![Panel::Rows(rows)])
+        },
     )
 }
 
+/// What the signs of a row mean.
+pub fn how_to_read(intervals: bool) -> String {
+    match intervals {
+        true => "stroke: a run; dot: their mean; bar: its 95% interval".to_string(),
+        false => "stroke: a run; dot: their mean".to_string(),
+    }
+}
+
 /// The learning curves, of training or, where there are any, of evaluations.
-pub fn learning(task: &Task) -> Vec<Figure> {
-    let mut figures = Vec::new();
+pub fn learning(task: &Task) -> Vec<Picture> {
+    let mut pictures = Vec::new();
     for (column, title, slug, label) in [
         (
             "rollout/ep_rew_mean",
-            "training",
+            "Learning curves",
             "learning",
-            "mean return, last 100 episodes at most",
+            "mean return of the last 100 episodes at most",
         ),
         (
             "eval/mean_reward",
+            "Evaluations",
             "evaluation",
-            "evaluation",
-            "mean return, most likely actions",
+            "mean return with the most likely actions",
         ),
     ] {
-        let mut plot = Plot::new(format!("{}: {title}", task.name), "environment steps", label);
-        plot.series = task.groups.iter().filter_map(|group| banded(group, column)).collect();
-        if !plot.series.is_empty() {
-            figures.push(Figure::new(format!("{slug}-{}", task.name), plot.draw()));
+        let series: Vec<Series> = task.groups.iter().filter_map(|group| banded(group, column)).collect();
+        if series.is_empty() {
+            continue;
         }
+        let figure = Figure::curves(format!("{title} on {}", task.name), Plot::new("", STEPS, label), series);
+        pictures.push(Picture::new(format!("{slug}-{}", task.name), figure));
     }
-    figures
+    pictures
 }
 
 /// A column of a method's runs: mean and interval; nothing where no run has it.
 fn banded(group: &Group, column: &str) -> Option<Series> {
-    let curves: Vec<Curve> = group.runs.iter().map(|run| run.curve(column)).collect();
-    let curves: Vec<Curve> = curves.into_iter().filter(|curve| !curve.is_empty()).collect();
-    (!curves.is_empty()).then(|| series(&group.name, group.index, &band(&curves, POINTS), true))
+    let curves = known(group.runs.iter().map(|run| run.curve(column)));
+    (!curves.is_empty()).then(|| series(group, &band(&curves, POINTS)))
 }
 
-fn series(name: &str, index: usize, band: &Band, intervals: bool) -> Series {
-    let points = band
-        .steps
-        .iter()
-        .zip(&band.mean)
-        .map(|(&step, &mean)| [step, mean])
-        .collect();
-    let around = band
-        .steps
-        .iter()
-        .zip(&band.intervals)
-        .map(|(&step, interval)| [step, interval.low, interval.high]);
-    Series::banded(
-        name,
-        index,
-        points,
-        if intervals { around.collect() } else { Vec::new() },
-    )
+/// The same of a column whose values hold until the next.
+fn banded_steps(group: &Group, column: &str) -> Option<Series> {
+    let curves = known(group.runs.iter().map(|run| run.held(column)));
+    (!curves.is_empty()).then(|| series(group, &band_of_held(&curves, POINTS)).in_steps())
 }
 
-/// What was scheduled, one chart per method and hyperparameter: every run thin, their mean bold.
-pub fn schedules(task: &Task) -> Vec<Figure> {
-    let mut figures = Vec::new();
-    for group in &task.groups {
-        for name in group.runs.first().map(|run| run.record.scheduled()).unwrap_or_default() {
-            let mut curves: Vec<Curve> = group.runs.iter().map(|run| run.schedule(&name, false)).collect();
-            let log = wants_log(&name, &curves);
-            if log {
-                curves = group.runs.iter().map(|run| run.schedule(&name, true)).collect();
-            }
-            curves.retain(|curve| !curve.is_empty());
-            if curves.is_empty() {
-                continue;
-            }
-            let mut plot = Plot::new(format!("{}: {name}", group.name), "environment steps", "");
-            (plot.log, plot.legend, plot.width, plot.height) = (log, false, 420.0, 250.0);
-            plot.series = curves.iter().map(|curve| thread(group.index, curve)).collect();
-            let logarithm = |curve: &Curve| Curve {
-                steps: curve.steps.clone(),
-                values: curve.values.iter().map(|value| value.ln()).collect(),
-            };
-            let mut together = match log {
-                true => band(&curves.iter().map(logarithm).collect::<Vec<_>>(), POINTS),
-                false => band(&curves, POINTS),
-            };
-            if log {
-                together.mean.iter_mut().for_each(|mean| *mean = mean.exp());
-            }
-            let mut mean = series(&group.name, group.index, &together, false);
-            mean.dash = 0;
-            plot.series.push(mean);
-            figures.push(Figure::new(
-                format!("schedule-{name}-{}-{}", task.name, group.name),
-                plot.draw(),
-            ));
-        }
-    }
-    figures
+fn known(curves: impl Iterator<Item = Curve>) -> Vec<Curve> {
+    curves.filter(|curve| !curve.is_empty()).collect()
+}
+
+fn series(group: &Group, band: &Band) -> Series {
+    let points = band.steps.iter().zip(&band.mean).map(|(&step, &mean)| [step, mean]);
+    let around = band.steps.iter().zip(&band.intervals);
+    let around = around.map(|(&step, interval)| [step, interval.low, interval.high]);
+    Series::banded(&group.name, group.index, points.collect(), around.collect())
 }
 
 fn thread(index: usize, curve: &Curve) -> Series {
-    Series::thread(
-        index,
-        curve
-            .steps
+    let points = curve.steps.iter().zip(&curve.values);
+    Series::thread(index, points.map(|(&step, &value)| [step, value]).collect())
+}
+
+/// What was scheduled: a figure per hyperparameter and a panel per method, every run thin and their mean bold. What was
+/// chosen holds until the next choice, and is drawn so.
+pub fn schedules(task: &Task) -> Vec<Picture> {
+    let mut names: Vec<String> = Vec::new();
+    for group in &task.groups {
+        let scheduled = group.runs.first().map(|run| run.record.scheduled()).unwrap_or_default();
+        names.extend(scheduled);
+    }
+    names.sort();
+    names.dedup();
+    let picture = |name: &String| {
+        let of = |group: &Group, log: bool| {
+            let schedules = group.runs.iter().filter(|run| run.record.scheduled().contains(name));
+            known(schedules.map(|run| run.schedule(name, log)))
+        };
+        let all: Vec<Curve> = task.groups.iter().flat_map(|group| of(group, false)).collect();
+        let log = wants_log(name, &all);
+        let panels: Vec<Panel> = task
+            .groups
             .iter()
-            .zip(&curve.values)
-            .map(|(&step, &value)| [step, value])
-            .collect(),
-    )
+            .filter_map(|group| schedule(group, &of(group, log), log))
+            .map(Panel::Plot)
+            .collect();
+        if panels.is_empty() {
+            return None;
+        }
+        let mut figure = Figure::of(format!("What was chosen on {}: {name}", task.name), panels);
+        figure.note = "thin: a run; bold: their mean; a value holds until the next choice".to_string();
+        figure.share_axes();
+        Some(Picture::new(format!("schedule-{name}-{}", task.name), figure))
+    };
+    names.iter().filter_map(picture).collect()
+}
+
+fn schedule(group: &Group, curves: &[Curve], log: bool) -> Option<Plot> {
+    if curves.is_empty() {
+        return None;
+    }
+    let logarithm = |curve: &Curve| Curve {
+        steps: curve.steps.clone(),
+        values: curve.values.iter().map(|value| value.ln()).collect(),
+    };
+    let mut together = match log {
+        true => band_of_held(&curves.iter().map(logarithm).collect::<Vec<_>>(), POINTS),
+        false => band_of_held(curves, POINTS),
+    };
+    if log {
+        together.mean.iter_mut().for_each(|mean| *mean = mean.exp());
+    }
+    together.intervals.clear();
+    let mut plot = Plot::new(&group.name, STEPS, "");
+    (plot.about, plot.log) = (Some(group.index), log);
+    plot.series = curves
+        .iter()
+        .map(|curve| thread(group.index, curve).in_steps())
+        .collect();
+    // One run is its own mean.
+    if curves.len() > 1 {
+        plot.series.push(series(group, &together).in_steps());
+    }
+    Some(plot)
 }
 
 /// Positive values that are a rate or span more than a factor of ten.
 fn wants_log(name: &str, curves: &[Curve]) -> bool {
     let values = || {
-        curves
-            .iter()
-            .flat_map(|curve| &curve.values)
-            .copied()
-            .filter(|value| value.is_finite())
+        let all = curves.iter().flat_map(|curve| &curve.values).copied();
+        all.filter(|value| value.is_finite())
     };
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     low > 0.0 && (name.contains("rate") || high / low > 10.0)
@@ -169,63 +191,75 @@ fn wants_log(name: &str, curves: &[Curve]) -> bool {
 
 /// How far updates moved the policy, with what they should as a thin line, and the rate for that; nothing where no run
 /// has measured it.
-pub fn steps(task: &Task) -> Vec<Figure> {
-    let mut figures = Vec::new();
-    for (column, target, title, slug) in [
-        (
-            "train/divergence",
-            Some("train/target_divergence"),
-            "divergence of an update (thin: its target)",
-            "divergence",
-        ),
-        ("train/learning_rate", None, "learning rate in force", "rate"),
-    ] {
-        let mut plot = Plot::new(title, "environment steps", "");
-        (plot.log, plot.width, plot.height) = (true, 420.0, 250.0);
-        let is_measured = |group: &&Group| banded(group, "train/divergence").is_some();
-        for group in task.groups.iter().filter(is_measured) {
-            let targets = target.and_then(|target| group.runs.first().map(|run| run.curve(target)));
-            plot.series.extend(targets.map(|curve| thread(group.index, &curve)));
-            plot.series.extend(banded(group, column));
-        }
-        if !plot.series.is_empty() {
-            figures.push(Figure::new(format!("{slug}-{}", task.name), plot.draw()));
-        }
+pub fn steps(task: &Task) -> Vec<Picture> {
+    let measured: Vec<&Group> = task
+        .groups
+        .iter()
+        .filter(|group| banded(group, "train/divergence").is_some())
+        .collect();
+    if measured.is_empty() {
+        return Vec::new();
     }
-    figures
+    let mut moved = Vec::new();
+    for group in &measured {
+        let target = group.runs.first().map(|run| run.held("train/target_divergence"));
+        moved.extend(target.map(|curve| thread(group.index, &curve).in_steps()));
+        moved.extend(banded(group, "train/divergence"));
+    }
+    let rates = measured
+        .iter()
+        .filter_map(|group| banded_steps(group, "train/learning_rate"));
+    let mut pictures = Vec::new();
+    for (title, slug, label, series) in [
+        (
+            "How far an update moves the policy",
+            "divergence",
+            "divergence (thin: its target)",
+            moved,
+        ),
+        ("The learning rate in force", "rate", "learning rate", rates.collect()),
+    ] {
+        let mut plot = Plot::new("", STEPS, label);
+        plot.log = true;
+        let figure = Figure::curves(format!("{title}, {}", task.name), plot, series);
+        pictures.push(Picture::new(format!("{slug}-{}", task.name), figure));
+    }
+    pictures
 }
 
 /// Epsilon, the size of the memory, and the encoder's reconstruction loss.
-pub fn hyper_agent(task: &Task) -> Vec<Figure> {
-    let mut figures = Vec::new();
+pub fn hyper_agent(task: &Task) -> Vec<Picture> {
+    let mut pictures = Vec::new();
     for (column, title, slug, log) in [
         (
             "hyper/epsilon",
-            "probability of a random choice (epsilon)",
+            "Probability of a random choice (epsilon)",
             "epsilon",
             false,
         ),
-        ("hyper/memory", "moments remembered", "memory", false),
+        ("hyper/memory", "Moments remembered", "memory", false),
         (
             "hyper/reconstruction_loss",
-            "reconstruction loss of the encoder",
+            "Reconstruction loss of the encoder",
             "reconstruction",
             true,
         ),
     ] {
-        let mut plot = Plot::new(title, "environment steps", "");
-        (plot.log, plot.width, plot.height) = (log, 420.0, 250.0);
         let remembers = |group: &&Group| column == "hyper/reconstruction_loss" || !is_fixed(group);
         let groups = task.groups.iter().filter(remembers);
-        plot.series = groups
+        let series: Vec<Series> = groups
             .filter_map(|group| banded(group, column))
             .filter(is_somewhere_above_zero)
             .collect();
-        if !plot.series.is_empty() {
-            figures.push(Figure::new(format!("{slug}-{}", task.name), plot.draw()));
+        if series.is_empty() {
+            continue;
         }
+        let mut plot = Plot::new("", STEPS, "");
+        plot.log = log;
+        let figure = Figure::curves(format!("{title}, {}", task.name), plot, series);
+        pictures.push(Picture::new(format!("{slug}-{}", task.name), figure));
     }
-    figures
+    pictures
 }
 
 fn is_fixed(group: &Group) -> bool {
@@ -236,13 +270,13 @@ fn is_fixed(group: &Group) -> bool {
 
 fn is_somewhere_above_zero(series: &Series) -> bool {
     match &series.kind {
-        epgt_report::chart::Kind::Line { points, .. } => points.iter().any(|point| point[1] > 0.0),
+        Kind::Line { points, .. } => points.iter().any(|point| point[1] > 0.0),
         _ => true,
     }
 }
 
 /// The share of runs above each score, of methods with scores by task, `scores[method][task][seed]`.
-pub fn profile(title: &str, label: &str, slug: &str, names: &[(&str, usize)], scores: &[Vec<Vec<f64>>]) -> Figure {
+pub fn profile(title: &str, label: &str, file: &str, names: &[(&str, usize)], scores: &[Vec<Vec<f64>>]) -> Picture {
     let all = || scores.iter().flatten().flatten().copied();
     let (low, high) = (
         all().fold(f64::INFINITY, f64::min),
@@ -250,17 +284,15 @@ pub fn profile(title: &str, label: &str, slug: &str, names: &[(&str, usize)], sc
     );
     let threshold = |index: usize| low + (high - low) * index as f64 / POINTS as f64;
     let thresholds: Vec<f64> = (0..=POINTS).map(threshold).collect();
-    let mut plot = Plot::new(title, label, "share of runs above");
+    let mut series = Vec::new();
     for ((name, index), tasks) in names.iter().zip(scores) {
         let shares = performance_profile(tasks, &thresholds);
         let intervals = profile_intervals(tasks, &thresholds, RESAMPLES, 0);
         let points = thresholds.iter().zip(shares).map(|(&t, share)| [t, share]).collect();
-        let around = thresholds
-            .iter()
-            .zip(intervals)
-            .map(|(&t, interval)| [t, interval.low, interval.high]);
-        plot.series
-            .push(Series::banded(*name, *index, points, around.collect()));
+        let around = thresholds.iter().zip(intervals);
+        let around = around.map(|(&t, interval)| [t, interval.low, interval.high]);
+        series.push(Series::banded(*name, *index, points, around.collect()));
     }
-    Figure::new(slug.to_string(), plot.draw())
+    let plot = Plot::new("", label, "share of runs above");
+    Picture::new(file.to_string(), Figure::curves(title, plot, series))
 }

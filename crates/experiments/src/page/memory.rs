@@ -3,11 +3,11 @@
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use epgt_report::chart::scatter;
+use epgt_report::chart::{Figure, Panel, Scatter};
 use epgt_report::tsne::tsne;
 use epgt_train::{Remembered, remembered};
 
-use super::figures::Figure;
+use super::figures::Picture;
 use crate::groups::{Group, Task};
 use crate::parallel::{in_turn, lock, threads};
 
@@ -20,7 +20,7 @@ const LEAST: usize = 10;
 
 /// The maps of the first run of each method with a memory, in the order of `tasks`, and a sentence for each checkpoint
 /// that could not be read.
-pub fn maps(tasks: &[Task]) -> (Vec<Vec<Figure>>, Vec<String>) {
+pub fn maps(tasks: &[Task]) -> (Vec<Vec<Picture>>, Vec<String>) {
     let mut jobs: Vec<(usize, &Task, &Group, Remembered)> = Vec::new();
     let mut problems = Vec::new();
     let groups = tasks
@@ -41,16 +41,16 @@ pub fn maps(tasks: &[Task]) -> (Vec<Vec<Figure>>, Vec<String>) {
             )),
         }
     }
-    let drawn: Mutex<Vec<Option<[Figure; 2]>>> = Mutex::new(jobs.iter().map(|_| None).collect());
+    let drawn: Mutex<Vec<Option<Picture>>> = Mutex::new(jobs.iter().map(|_| None).collect());
     in_turn(threads(None, jobs.len()), jobs.len(), &AtomicBool::new(false), |turn| {
         let (_, task, group, memory) = &jobs[turn];
-        let pair = map(task, group, memory);
-        lock(&drawn)[turn] = Some(pair);
+        let picture = map(task, group, memory);
+        lock(&drawn)[turn] = Some(picture);
     });
-    let mut figures: Vec<Vec<Figure>> = tasks.iter().map(|_| Vec::new()).collect();
+    let mut figures: Vec<Vec<Picture>> = tasks.iter().map(|_| Vec::new()).collect();
     let drawn = drawn.into_inner().unwrap_or_default();
-    for ((at, ..), pair) in jobs.iter().zip(drawn) {
-        figures[*at].extend(pair.into_iter().flatten());
+    for ((at, ..), picture) in jobs.iter().zip(drawn) {
+        figures[*at].extend(picture);
     }
     (figures, problems)
 }
@@ -66,7 +66,7 @@ fn has_keys(group: &Group) -> bool {
 }
 
 /// One map in two colourings.
-fn map(task: &Task, group: &Group, memory: &Remembered) -> [Figure; 2] {
+fn map(task: &Task, group: &Group, memory: &Remembered) -> Picture {
     let every = memory.values.len().div_ceil(POINTS).max(1);
     let kept: Vec<usize> = (0..memory.values.len()).step_by(every).collect();
     let key = |&slot: &usize| {
@@ -78,23 +78,24 @@ fn map(task: &Task, group: &Group, memory: &Remembered) -> [Figure; 2] {
     let places = tsne(&keys, memory.key_dim);
     let values: Vec<f64> = kept.iter().map(|&slot| f64::from(memory.values[slot])).collect();
     let times: Vec<f64> = kept.iter().map(|&slot| memory.origins[slot] as f64).collect();
-    let name = &group.name;
-    [
-        (
-            format!("{name}: keys by value"),
-            "stored value",
-            "keys-by-value",
+    let panel = |title: &str, label: &str, values: Vec<f64>| {
+        Panel::Map(Scatter {
+            title: title.to_string(),
+            label: label.to_string(),
+            points: places.clone(),
             values,
-        ),
-        (
-            format!("{name}: the same by time"),
-            "policy update",
-            "keys-by-time",
-            times,
-        ),
-    ]
-    .map(|(title, label, slug, colours)| {
-        let file = format!("{slug}-{}-{name}", task.name);
-        Figure::new(file, scatter(&title, label, &places, &colours))
-    })
+        })
+    };
+    let panels = vec![
+        panel("keys by value", "stored value", values),
+        panel("the same keys by time", "policy update", times),
+    ];
+    let title = format!("What {} remembers on {}", group.name, task.name);
+    Picture::new(
+        format!("keys-{}-{}", task.name, group.name),
+        Figure {
+            note: "keys of one run's memory, on a map that keeps neighbours together (t-SNE)".to_string(),
+            ..Figure::of(title, panels)
+        },
+    )
 }

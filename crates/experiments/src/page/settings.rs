@@ -1,42 +1,120 @@
-//! What the methods were set to, what they cost, and what made the report.
+//! What the methods were set to, what they cost, and who made them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use epgt_hyper::{Axis, Grid};
-use epgt_report::numbers::short;
+use epgt_report::numbers::{counted, short};
 use epgt_report::statistics::mean;
 use epgt_report::text_table::TextTable;
-use epgt_settings::shortened;
+use epgt_settings::{one_line, shortened};
 use epgt_train::population::PopulationKind;
-use epgt_train::usage::cpu_model;
-use epgt_train::{Marker, Scheduler, version};
+use epgt_train::{Marker, Scheduler};
 
-use crate::groups::Task;
+use crate::groups::{Collection, Group, Task};
 use crate::runs::Run;
 
-/// The settings in which the methods of a task differ; `None` where there are none.
+/// Settings that are said in a sentence where all runs share them.
+const TOLD: [&str; 5] = ["algo", "scheduler", "preset", "steps", "n_envs"];
+
+/// Characters of a value that is shown among others.
+const LONGEST_VALUE: usize = 80;
+
+/// The first run of every method of a task, which stands for the others.
+fn firsts(task: &Task) -> Vec<(&Group, &Run)> {
+    task.groups
+        .iter()
+        .filter_map(|group| Some((group, group.runs.first()?)))
+        .collect()
+}
+
+/// Every setting of a run, with its method and scheduler.
+fn all_of(run: &Run) -> BTreeMap<String, String> {
+    let mut all = run.record.settings.clone();
+    all.insert("algo".to_string(), run.record.algo.clone());
+    all.insert("scheduler".to_string(), run.record.scheduler.clone());
+    all
+}
+
+/// The settings that all runs of all tasks share.
+fn shared_settings(collection: &Collection) -> BTreeMap<String, String> {
+    let mut runs = collection.tasks.iter().flat_map(firsts).map(|(_, run)| all_of(run));
+    let mut shared = runs.next().unwrap_or_default();
+    for other in runs {
+        shared.retain(|key, value| other.get(key) == Some(value));
+    }
+    shared
+}
+
+/// What all runs share, in a sentence: the rest is in [`all_shared`].
+pub fn shared(collection: &Collection) -> Option<String> {
+    let shared = shared_settings(collection);
+    let told = TOLD.iter().filter_map(|key| {
+        let value = shortened(&one_line(shared.get(*key)?), LONGEST_VALUE);
+        Some(match *key {
+            "steps" => format!("{value} steps"),
+            "n_envs" if value == "1" => "1 environment".to_string(),
+            "n_envs" => format!("{value} environments"),
+            key => format!("{key} {value}"),
+        })
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("All runs: {}.", told.join(", ")))
+}
+
+/// Everything that all runs share, a line each.
+pub fn all_shared(collection: &Collection) -> String {
+    let lines = shared_settings(collection);
+    lines.iter().map(|(key, value)| format!("{key} = {value}\n")).collect()
+}
+
+/// What is one click away of a method: a few words, and its whole settings on each task.
+pub fn method(collection: &Collection, index: usize) -> (String, String) {
+    let own = |task: &'_ Task| task.groups.iter().position(|group| group.index == index);
+    let groups: Vec<(&Task, &Group)> = collection
+        .tasks
+        .iter()
+        .filter_map(|task| own(task).map(|at| (task, &task.groups[at])))
+        .collect();
+    let runs: usize = groups.iter().map(|(_, group)| group.runs.len()).sum();
+    let mut whole = String::new();
+    for (task, group) in &groups {
+        if let Some(run) = group.runs.first() {
+            let lines = run.record.config_text.lines();
+            let settings = lines.filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
+            whole.push_str(&format!("# {}, seed {}\n", task.name, one_line(&run.record.seed)));
+            whole.extend(settings.map(|line| format!("{line}\n")));
+        }
+    }
+    (counted(runs, "run", "runs"), whole)
+}
+
+/// The settings in which the methods of a task differ, a row per value; `None` where there are none.
 pub fn differences(task: &Task) -> Option<TextTable> {
-    let first: Vec<&Run> = task.groups.iter().filter_map(|group| group.runs.first()).collect();
-    let keys: BTreeSet<&String> = first.iter().flat_map(|run| run.record.settings.keys()).collect();
-    let value = |run: &Run, key: &str| run.record.settings.get(key).cloned().unwrap_or_else(|| "-".to_string());
-    let differs = |key: &&String| first.iter().any(|run| value(run, key) != value(first[0], key));
-    let keys: Vec<&String> = keys.into_iter().filter(differs).collect();
-    if first.len() < 2 {
-        return None;
+    let all: Vec<(&Group, BTreeMap<String, String>)> = firsts(task)
+        .into_iter()
+        .map(|(group, run)| (group, all_of(run)))
+        .collect();
+    let keys: BTreeSet<&String> = all.iter().flat_map(|(_, settings)| settings.keys()).collect();
+    let mut table = TextTable::new(&["setting", "value", "methods"]);
+    let mut any = false;
+    for key in keys {
+        let mut by_value: Vec<(&str, Vec<&str>)> = Vec::new();
+        for (group, settings) in &all {
+            let value = settings.get(key).map_or("-", String::as_str);
+            match by_value.iter_mut().find(|(other, _)| *other == value) {
+                Some((_, methods)) => methods.push(&group.name),
+                None => by_value.push((value, vec![&group.name])),
+            }
+        }
+        if by_value.len() < 2 {
+            continue;
+        }
+        any = true;
+        for (value, methods) in by_value {
+            table.row(&[key, &shortened(&one_line(value), LONGEST_VALUE), &methods.join(", ")]);
+        }
     }
-    let mut header = vec!["method".to_string(), "algo".to_string(), "scheduler".to_string()];
-    header.extend(keys.iter().map(|key| key.to_string()));
-    let mut table = TextTable::new(&header.iter().map(String::as_str).collect::<Vec<_>>());
-    for (group, run) in task.groups.iter().zip(&first) {
-        let mut row = vec![
-            group.name.clone(),
-            run.record.algo.clone(),
-            run.record.scheduler.clone(),
-        ];
-        row.extend(keys.iter().map(|key| value(run, key)));
-        table.row(&row.iter().map(String::as_str).collect::<Vec<_>>());
-    }
-    Some(table)
+    any.then_some(table)
 }
 
 /// More values of a hyperparameter are not told one by one.
@@ -119,35 +197,18 @@ pub fn costs(tasks: &[Task]) -> Option<TextTable> {
     any.then_some(table)
 }
 
-/// The program and the machine that wrote the report, and those that made the runs. Nothing of it changes when the
-/// report is written again.
-pub fn colophon(tasks: &[Task]) -> String {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let core = if cores == 1 { "core" } else { "cores" };
-    format!(
-        "Written by epgt {} on {} ({cores} {core}, {} {}). {}",
-        version::description(),
-        cpu_model(),
-        std::env::consts::OS,
-        std::env::consts::ARCH,
-        makers(tasks)
-    )
-}
-
 /// One sentence on who made the runs, from what each of them keeps.
-fn makers(tasks: &[Task]) -> String {
-    let runs = tasks.iter().flat_map(|task| &task.groups).flat_map(|group| &group.runs);
+pub fn makers(tasks: &[Task]) -> String {
     let (mut made, mut dates, mut silent) = (BTreeSet::new(), BTreeSet::new(), 0);
-    for run in runs {
-        match Marker::read(&run.record.directory) {
-            Ok(Some(marker)) => {
+    for marker in markers(tasks) {
+        match marker {
+            Some(marker) => {
                 for process in marker.history {
-                    let commit = process.commit.map_or(String::new(), |commit| format!(" ({commit})"));
-                    made.insert(format!("epgt {}{commit} on {}", process.version, process.host));
+                    made.insert(format!("{} on {}", process.program(), process.machine()));
                     dates.insert(process.date);
                 }
             }
-            _ => silent += 1,
+            None => silent += 1,
         }
     }
     let mut text = String::new();
@@ -156,7 +217,36 @@ fn makers(tasks: &[Task]) -> String {
         text = format!("The runs were made by {}, from {first} to {last}.", made.join(", "));
     }
     if silent > 0 {
-        text.push_str(&format!(" {silent} runs of earlier versions do not say who made them."));
+        let runs = counted(silent, "run of an earlier version does", "runs of earlier versions do");
+        text.push_str(&format!(" {runs} not say who made them."));
     }
     text
+}
+
+/// The commands that make the runs again, and the one that wrote the report.
+pub fn commands(tasks: &[Task], own: &str) -> Vec<String> {
+    let mut commands: Vec<String> = Vec::new();
+    let mut silent = 0;
+    for marker in markers(tasks) {
+        // Those after the first went on with what that one had begun.
+        match marker.and_then(|marker| marker.history.into_iter().next()) {
+            Some(first) if commands.contains(&first.command) => {}
+            Some(first) => commands.push(first.command),
+            None => silent += 1,
+        }
+    }
+    if silent > 0 {
+        let runs = counted(silent, "run of an earlier version does", "runs of earlier versions do");
+        commands.push(format!("# {runs} not say by which command"));
+    }
+    if !commands.iter().any(|command| command == own) {
+        commands.push(own.to_string());
+    }
+    commands
+}
+
+/// What each run's directory says of who made it.
+fn markers(tasks: &[Task]) -> impl Iterator<Item = Option<Marker>> {
+    let runs = tasks.iter().flat_map(|task| &task.groups).flat_map(|group| &group.runs);
+    runs.map(|run| Marker::read(&run.record.directory).ok().flatten())
 }

@@ -1,4 +1,7 @@
-//! A picture before it is a file: marks in pixels from the top left, painted in order.
+//! A picture before it is a file: marks from the top left, painted in order. The unit is a pixel on a page and a point
+//! (1/72 inch) on paper.
+
+use super::face::width;
 
 /// What a mark is painted with; the writer knows the colour for light and for dark.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,8 +40,8 @@ pub enum Mark {
         paint: Paint,
         /// Its thickness.
         width: f64,
-        /// Which of the patterns of [`dash`].
-        dash: usize,
+        /// Strokes and gaps in units of its thickness, as [`dash`](super::dash) has them; empty is unbroken.
+        dash: &'static [f64],
         /// 1 hides what lies below.
         opacity: f64,
     },
@@ -79,17 +82,15 @@ pub enum Mark {
         size: f64,
         /// Which part of them is at that place.
         anchor: Anchor,
-        /// Whether they run upwards.
-        upwards: bool,
     },
 }
 
 /// A picture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Drawing {
-    /// In pixels.
+    /// From left to right.
     pub width: f64,
-    /// In pixels.
+    /// From top to bottom.
     pub height: f64,
     /// What it shows, for those who do not see it.
     pub title: String,
@@ -98,7 +99,7 @@ pub struct Drawing {
 }
 
 impl Drawing {
-    /// Adds words that run to the right.
+    /// Adds words.
     ///
     /// ```
     /// use epgt_report::chart::{Anchor, Drawing, Paint};
@@ -113,7 +114,6 @@ impl Drawing {
             paint,
             size,
             anchor,
-            upwards: false,
         });
     }
 
@@ -130,115 +130,100 @@ impl Drawing {
             points,
             paint,
             width,
-            dash: 0,
+            dash: &[],
             opacity: 1.0,
         });
     }
-}
 
-/// The pattern of line number `index`: lengths of strokes and gaps in pixels; empty is unbroken. Colours repeat every
-/// eight series and patterns every five, so that forty series are told apart.
-///
-/// ```
-/// assert!(epgt_report::chart::dash(0).is_empty());
-/// assert_eq!(epgt_report::chart::dash(1), [7.0, 3.0]);
-/// ```
-pub fn dash(index: usize) -> &'static [f64] {
-    [&[][..], &[7.0, 3.0], &[2.0, 3.0], &[9.0, 3.0, 2.0, 3.0], &[4.0, 2.0]][index % 5]
-}
-
-/// The colour of a value between 0 and 1: dark violet over green-blue to yellow, lighter for more throughout, so that
-/// it survives colour blindness and a black-and-white print.
-///
-/// ```
-/// use epgt_report::chart::ramp;
-/// let grey = |[r, g, b]: [u8; 3]| 2 * u32::from(r) + 5 * u32::from(g) + u32::from(b);
-/// assert!(grey(ramp(0.0)) < grey(ramp(0.5)) && grey(ramp(0.5)) < grey(ramp(1.0)));
-/// ```
-pub fn ramp(value: f64) -> [u8; 3] {
-    const STOPS: [[f64; 3]; 5] = [
-        [70.0, 20.0, 100.0],
-        [60.0, 80.0, 150.0],
-        [30.0, 145.0, 140.0],
-        [110.0, 200.0, 90.0],
-        [245.0, 225.0, 60.0],
-    ];
-    let place = value.clamp(0.0, 1.0) * 4.0;
-    let from = (place as usize).min(3);
-    let share = place - from as f64;
-    [0, 1, 2].map(|channel| (STOPS[from][channel] * (1.0 - share) + STOPS[from + 1][channel] * share).round() as u8)
-}
-
-/// A text cut to a width, with a sign that it was.
-///
-/// ```
-/// use epgt_report::chart::fitting;
-/// assert_eq!(fitting("short", 12.0, 100.0), "short");
-/// assert!(fitting("something much longer", 12.0, 60.0).ends_with('…'));
-/// ```
-pub fn fitting(text: &str, size: f64, width: f64) -> String {
-    if text_width(text, size) <= width {
-        return text.to_string();
+    /// Adds words in lines below each other, the first at this place, and says how many lines they take.
+    pub(super) fn lines(&mut self, at: [f64; 2], text: &str, paint: Paint, size: f64, width: f64) -> usize {
+        let lines = broken(text, size, width);
+        for (index, line) in lines.iter().enumerate() {
+            let y = at[1] + index as f64 * size * LINE;
+            self.text([at[0], y], line, paint, size, Anchor::Start);
+        }
+        lines.len()
     }
-    let mut cut = String::new();
-    for character in text.chars() {
-        cut.push(character);
-        if text_width(&cut, size) + size > width {
-            break;
+
+    /// Puts another picture onto this one, its top left at a place.
+    pub(super) fn put(&mut self, other: Self, [x, y]: [f64; 2]) {
+        let moved = |[a, b]: [f64; 2]| [a + x, b + y];
+        for mut mark in other.marks {
+            match &mut mark {
+                Mark::Line { points, .. } | Mark::Area { points, .. } => {
+                    points.iter_mut().for_each(|point| *point = moved(*point));
+                }
+                Mark::Dot { at, .. } | Mark::Hint { at, .. } | Mark::Text { at, .. } => *at = moved(*at),
+            }
+            self.marks.push(mark);
         }
     }
-    cut + "…"
 }
 
-/// Names cut to a width such that no two that differ look the same: what a cut makes equal is cut in its middle
-/// instead, and where even that is equal it is numbered.
+/// From one line of words to the next, in units of their size.
+pub(super) const LINE: f64 = 1.3;
+
+/// A text in lines that are no wider than this: broken between words, where a word is too wide behind a sign within it,
+/// and else anywhere. No letter is lost.
 ///
 /// ```
-/// use epgt_report::chart::fitting_apart;
-/// let names = ["a2c epgt learning_rate=0.001", "a2c epgt learning_rate=0.002", "fixed"];
-/// let cut = fitting_apart(&names, 12.0, 100.0);
-/// assert!(cut[0] != cut[1] && cut[0].ends_with("0.001") && cut[2] == "fixed");
+/// use epgt_report::chart::broken;
+/// assert_eq!(broken("short", 12.0, 100.0), ["short"]);
+/// assert_eq!(broken("one two", 12.0, 40.0), ["one", "two"]);
+/// assert_eq!(broken("learning_rate=0.001", 12.0, 90.0), ["learning_rate=", "0.001"]);
 /// ```
-pub fn fitting_apart(names: &[&str], size: f64, width: f64) -> Vec<String> {
-    let mut cut: Vec<String> = names.iter().map(|name| fitting(name, size, width)).collect();
-    let clash = |at: usize| (0..cut.len()).any(|other| cut[other] == cut[at] && names[other] != names[at]);
-    let clashes: Vec<usize> = (0..cut.len()).filter(|&at| clash(at)).collect();
-    for at in clashes {
-        cut[at] = middle_cut(names[at], size, width);
-    }
-    for at in 0..cut.len() {
-        if (0..at).any(|other| cut[other] == cut[at] && names[other] != names[at]) {
-            cut[at] = format!("{} ({})", cut[at], at + 1);
+pub fn broken(text: &str, size: f64, width_left: f64) -> Vec<String> {
+    let fits = |text: &str| width(text, size) <= width_left;
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let last = lines.last_mut().map_or(String::new(), std::mem::take);
+        let joined = if last.is_empty() {
+            word.to_string()
+        } else {
+            format!("{last} {word}")
+        };
+        if fits(&joined) {
+            lines.pop();
+            lines.push(joined);
+            continue;
+        }
+        lines.pop();
+        if !last.is_empty() {
+            lines.push(last);
+        }
+        let mut rest: Vec<char> = word.chars().collect();
+        while !rest.is_empty() {
+            let mut most = rest.len();
+            while most > 1 && !fits(&rest[..most].iter().collect::<String>()) {
+                most -= 1;
+            }
+            if most < rest.len() {
+                let after_sign = (1..=most).rev().find(|&at| "-_=/.,:".contains(rest[at - 1]));
+                most = after_sign.filter(|&at| 3 * at >= most).unwrap_or(most);
+            }
+            lines.push(rest.drain(..most).collect());
         }
     }
-    cut
+    lines
 }
 
-/// The two ends of a text that is too wide.
-fn middle_cut(text: &str, size: f64, width: f64) -> String {
-    let head = fitting(text, size, width / 2.0);
-    let mut tail: Vec<char> = Vec::new();
-    for character in text.chars().rev() {
-        tail.push(character);
-        if text_width(&tail.iter().collect::<String>(), size) + size > width / 2.0 {
-            break;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_line_is_wider_than_it_may_be_and_no_letter_is_lost() {
+        let text = "a few words, averyveryverylongone, learning_rate=0.001 and ünïcode";
+        for limit in [10.0, 25.0, 60.0, 200.0, 1000.0] {
+            let lines = broken(text, 10.0, limit);
+            assert!(
+                lines
+                    .iter()
+                    .all(|line| width(line, 10.0) <= limit || line.chars().count() == 1),
+                "{lines:?}"
+            );
+            let letters = |text: &str| text.chars().filter(|c| *c != ' ').collect::<String>();
+            assert_eq!(letters(&lines.concat()), letters(text));
         }
     }
-    head + &tail.iter().rev().collect::<String>()
-}
-
-/// About how wide a text is in a plain typeface of this size.
-///
-/// ```
-/// assert!(epgt_report::chart::text_width("mmm", 12.0) > epgt_report::chart::text_width("iii", 12.0));
-/// ```
-pub fn text_width(text: &str, size: f64) -> f64 {
-    let letter = |character: char| match character {
-        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 0.3,
-        'f' | 't' | 'r' | 'I' | '(' | ')' | '[' | ']' | '-' | ' ' | '/' => 0.37,
-        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.87,
-        'A'..='Z' => 0.67,
-        _ => 0.56,
-    };
-    size * text.chars().map(letter).sum::<f64>()
 }

@@ -1,19 +1,22 @@
-//! Pictures of numbers: own small charts, drawn once and written as SVG or PNG.
+//! Pictures of numbers: own small charts, drawn once and written as SVG, PDF or PNG.
 //!
-//! A [`Plot`] says what is shown; [`Plot::draw`] turns it into a [`Drawing`], a list of lines, areas, dots and words;
-//! [`svg`] and [`png`] write that down. Colours are names ([`Paint`]) until then, so that the same picture has a light
-//! and a dark face.
+//! A [`Plot`], [`Rows`] or a [`Scatter`] says what is shown; a [`Figure`] has one or several of them as panels, which
+//! become a [`Drawing`] each: a list of lines, areas, dots and words. [`svg`], [`pdf`] and [`png`] write that down.
+//! Colours are names ([`Paint`]) until then, so that the same picture has a light and a dark face ([`palette`]).
 //!
 //! ```
-//! use epgt_report::chart::{Plot, Series, svg};
-//! let mut plot = Plot::new("Return", "environment steps", "return");
-//! plot.series.push(Series::line("ppo", 0, vec![[0.0, 1.0], [100.0, 3.0]]));
-//! let picture = svg::standalone(&plot.draw());
+//! use epgt_report::chart::{Figure, Plot, Series, Sheet, svg};
+//! let curve = Series::line("ppo", 0, vec![[0.0, 1.0], [100.0, 3.0]]);
+//! let figure = Figure::curves("Return", Plot::new("", "environment steps", "return"), vec![curve]);
+//! let picture = svg::standalone(&figure.on_sheet(Sheet::SCREEN), false);
 //! assert!(picture.starts_with("<svg") && picture.contains("environment steps"));
 //! ```
 
 mod drawing;
-mod font;
+mod face;
+mod figure;
+pub mod palette;
+pub mod pdf;
 mod plot;
 pub mod png;
 mod rows;
@@ -21,8 +24,11 @@ mod scale;
 mod scatter;
 pub mod svg;
 
-pub use drawing::{Anchor, Drawing, Mark, Paint, dash, fitting, fitting_apart, ramp, text_width};
+pub use drawing::{Anchor, Drawing, Mark, Paint, broken};
+pub use face::width;
+pub use figure::{Figure, Look, Panel, Sheet};
+pub use palette::{dash, ramp};
 pub use plot::{Kind, Plot, Series};
-pub use rows::{Row, rows};
+pub use rows::{Row, Rows};
 pub use scale::{Scale, number};
-pub use scatter::scatter;
+pub use scatter::Scatter;

@@ -1,20 +1,23 @@
-//! Charts with two axes: curves with bands, and scattered values.
+//! Charts with two axes: curves with bands, steps of what was held, and threads of single runs.
 
-use super::drawing::{Anchor, Drawing, Mark, Paint, fitting, fitting_apart, text_width};
+use super::drawing::{Anchor, Drawing, LINE, Mark, Paint, broken};
+use super::face::width;
+use super::figure::Look;
+use super::palette::dash;
 use super::scale::{Scale, between, number};
 
 /// Points with words under the mouse, per curve.
-const HINTS: usize = 24;
+const HINTS: usize = 16;
 
 /// One curve of a chart.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Its name in the legend; an unnamed one is not listed.
+    /// Its name, for the mouse.
     pub name: String,
-    /// Its colour.
+    /// Its colour and its pattern.
     pub index: usize,
-    /// Its pattern; the same number as the colour unless it is changed.
-    pub dash: usize,
+    /// Whether a value holds until the next point, so that the curve is made of steps.
+    pub held: bool,
     /// What is drawn.
     pub kind: Kind,
 }
@@ -34,9 +37,9 @@ pub enum Kind {
         /// Its points.
         Vec<[f64; 2]>,
     ),
-    /// Dots alone.
-    Dots(
-        /// Their places.
+    /// What another panel is about: grey, behind everything.
+    Context(
+        /// Its points.
         Vec<[f64; 2]>,
     ),
 }
@@ -52,7 +55,7 @@ impl Series {
         Self {
             name: name.into(),
             index,
-            dash: index,
+            held: false,
             kind: Kind::Line { points, band },
         }
     }
@@ -62,41 +65,66 @@ impl Series {
         Self {
             name: String::new(),
             index,
-            dash: 0,
+            held: false,
             kind: Kind::Thread(points),
         }
     }
 
-    fn points(&self) -> &[[f64; 2]] {
-        match &self.kind {
-            Kind::Line { points, .. } | Kind::Thread(points) | Kind::Dots(points) => points,
+    /// The same curve in steps: each value holds until the next.
+    pub fn in_steps(self) -> Self {
+        Self { held: true, ..self }
+    }
+
+    /// The curve as the background of another's panel.
+    pub(super) fn behind(&self) -> Self {
+        let points = self.points();
+        let every = points.len().div_ceil(50).max(1);
+        let kept = points.iter().enumerate().filter(|(index, _)| index % every == 0);
+        Self {
+            kind: Kind::Context(kept.map(|(_, point)| *point).collect()),
+            ..self.clone()
         }
+    }
+
+    pub(super) fn points(&self) -> &[[f64; 2]] {
+        match &self.kind {
+            Kind::Line { points, .. } | Kind::Thread(points) | Kind::Context(points) => points,
+        }
+    }
+
+    /// The lower and the upper end of everything that is drawn.
+    pub(super) fn corners(&self) -> Vec<[f64; 2]> {
+        let mut corners = self.points().to_vec();
+        if let Kind::Line { band, .. } = &self.kind {
+            corners.extend(band.iter().flat_map(|[x, low, high]| [[*x, *low], [*x, *high]]));
+        }
+        corners
     }
 }
 
 /// A chart: what it shows, before it is laid out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plot {
-    /// Above it.
+    /// Above it; may be empty.
     pub title: String,
+    /// The method that it is about, whose line stands before the title.
+    pub about: Option<usize>,
     /// Below the horizontal axis.
     pub x_label: String,
-    /// Beside the vertical axis.
+    /// Above the vertical axis; may be empty.
     pub y_label: String,
     /// Whether the vertical axis is logarithmic.
     pub log: bool,
     /// From back to front.
     pub series: Vec<Series>,
-    /// In pixels.
-    pub width: f64,
-    /// Of the chart without its legend, in pixels.
-    pub height: f64,
-    /// Whether names are listed below it.
-    pub legend: bool,
+    /// Points that the axes hold besides what is drawn, so that several charts have the same.
+    pub holds: Vec<[f64; 2]>,
+    /// Its height without titles, as a share of its width.
+    pub aspect: f64,
 }
 
 impl Plot {
-    /// An empty chart of the usual size.
+    /// An empty chart of the usual shape.
     ///
     /// ```
     /// let plot = epgt_report::chart::Plot::new("Return", "environment steps", "return");
@@ -105,194 +133,229 @@ impl Plot {
     pub fn new(title: impl Into<String>, x_label: &str, y_label: &str) -> Self {
         Self {
             title: title.into(),
+            about: None,
             x_label: x_label.to_string(),
             y_label: y_label.to_string(),
             log: false,
             series: Vec::new(),
-            width: 480.0,
-            height: 310.0,
-            legend: true,
+            holds: Vec::new(),
+            aspect: 0.58,
         }
+    }
+
+    /// Lines that the words above the chart take.
+    pub(super) fn lines_above(&self, look: Look) -> usize {
+        let count = |text: &str, width: f64| match text.is_empty() {
+            true => 0,
+            false => broken(text, look.em, width).len(),
+        };
+        count(&self.title, look.width - self.indent(look)) + count(&self.y_label, look.width)
+    }
+
+    /// Room for the method's line before the title.
+    fn indent(&self, look: Look) -> f64 {
+        self.about.map_or(0.0, |_| 2.6 * look.em)
     }
 
     /// Lays the chart out.
     ///
     /// ```
-    /// use epgt_report::chart::{Mark, Plot, Series};
+    /// use epgt_report::chart::{Look, Mark, Plot, Series};
     /// let mut plot = Plot::new("Return", "steps", "return");
     /// plot.series.push(Series::line("a", 0, vec![[0.0, 0.0], [1.0, f64::NAN], [2.0, 1.0]]));
-    /// assert!(plot.draw().marks.iter().any(|mark| matches!(mark, Mark::Text { text, .. } if text == "a")));
+    /// let drawing = plot.draw(Look { width: 300.0, em: 12.0 });
+    /// assert!(drawing.marks.iter().any(|mark| matches!(mark, Mark::Text { text, .. } if text == "Return")));
     /// ```
-    pub fn draw(&self) -> Drawing {
+    pub fn draw(&self, look: Look) -> Drawing {
+        self.draw_below(look, self.lines_above(look))
+    }
+
+    /// Lays the chart out below so many lines of words.
+    pub(super) fn draw_below(&self, look: Look, lines: usize) -> Drawing {
+        let em = look.em;
         let mut drawing = Drawing {
-            width: self.width,
-            height: self.height,
+            width: look.width,
             title: self.title.clone(),
-            marks: Vec::new(),
+            ..Drawing::default()
         };
-        let frame = self.axes(&mut drawing);
+        let top = lines as f64 * LINE * em + 0.6 * em;
+        let bottom = top + (self.aspect * look.width).max(6.0 * em);
+        drawing.height = bottom + (if self.x_label.is_empty() { 1.7 } else { 3.1 }) * em;
+        self.words_above(&mut drawing, look);
+        let frame = self.axes(&mut drawing, look, top, bottom);
         // Many bands on top of each other must not become fog.
-        let opacity = (0.5 / self.series.len().max(1) as f64).clamp(0.06, 0.18);
+        let bands = self
+            .series
+            .iter()
+            .filter(|series| matches!(&series.kind, Kind::Line { band, .. } if !band.is_empty()));
+        let opacity = (0.5 / bands.count().max(1) as f64).clamp(0.1, 0.2);
         for series in &self.series {
             if let Kind::Line { band, .. } = &series.kind {
                 paint_band(&mut drawing, &frame, series.index, band, opacity);
             }
         }
         for series in &self.series {
-            self.paint(&mut drawing, &frame, series);
+            paint(&mut drawing, &frame, series, em);
         }
         for series in &self.series {
-            self.hints(&mut drawing, &frame, series);
-        }
-        if self.legend {
-            self.legend(&mut drawing);
+            hints(&mut drawing, &frame, series);
         }
         drawing
     }
 
-    /// Title, grid, ticks and labels; returns where the chart itself is.
-    fn axes(&self, drawing: &mut Drawing) -> Frame {
-        let all = || self.series.iter().flat_map(|series| series.points());
-        let bands = self.series.iter().filter_map(|series| match &series.kind {
-            Kind::Line { band, .. } => Some(band.iter().flat_map(|[_, low, high]| [*low, *high])),
-            _ => None,
-        });
-        let ys = all().map(|point| point[1]).chain(bands.flatten());
-        let rows = (self.height / 60.0) as usize;
-        let y = Scale::around(ys, self.log, rows);
-        let x = Scale::around(all().map(|point| point[0]), false, (self.width / 110.0) as usize);
+    fn words_above(&self, drawing: &mut Drawing, look: Look) {
+        let em = look.em;
+        let mut y = em;
+        if !self.title.is_empty() {
+            if let Some(index) = self.about {
+                drawing.marks.push(swatch([0.0, y - 0.35 * em], index, em));
+            }
+            let indent = self.indent(look);
+            let lines = drawing.lines([indent, y], &self.title, Paint::Ink, em, look.width - indent);
+            y += lines as f64 * LINE * em;
+        }
+        if !self.y_label.is_empty() {
+            drawing.lines([0.0, y], &self.y_label, Paint::Muted, em, look.width);
+        }
+    }
+
+    /// Grid, ticks and labels; returns where the chart itself is.
+    fn axes(&self, drawing: &mut Drawing, look: Look, top: f64, bottom: f64) -> Frame {
+        let em = look.em;
+        let all: Vec<[f64; 2]> = self
+            .series
+            .iter()
+            .flat_map(Series::corners)
+            .chain(self.holds.iter().copied())
+            .collect();
+        let rows = ((bottom - top) / (2.6 * em)).clamp(2.0, 6.0) as usize;
+        let y = Scale::around(all.iter().map(|point| point[1]), self.log, rows);
         let labels: Vec<String> = y.ticks().into_iter().map(number).collect();
-        let widest = labels.iter().map(|label| text_width(label, 12.0)).fold(0.0, f64::max);
-        let frame = Frame {
-            left: widest + if self.y_label.is_empty() { 14.0 } else { 34.0 },
-            right: self.width - 16.0,
-            top: 34.0,
-            bottom: self.height - 44.0,
-            x,
+        let widest = labels.iter().map(|label| width(label, em)).fold(0.0, f64::max);
+        let left = widest + 0.6 * em;
+        let mut frame = Frame {
+            left,
+            right: look.width - 0.5 * em,
+            top,
+            bottom,
+            x: Scale::over(all.iter().map(|point| point[0]), 8),
             y,
         };
-        drawing.text(
-            [12.0, 18.0],
-            fitting(&self.title, 14.0, self.width - 24.0),
-            Paint::Ink,
-            14.0,
-            Anchor::Start,
-        );
+        // As many ticks as have room; the last one's words end within the drawing.
+        for count in (1..=8).rev() {
+            frame.x = Scale::over(all.iter().map(|point| point[0]), count);
+            let ticks = frame.x.ticks();
+            let widest = ticks.iter().map(|tick| width(&number(*tick), em)).fold(0.0, f64::max);
+            frame.right = look.width - 0.3 * em;
+            for &tick in &ticks {
+                let room = look.width - left - width(&number(tick), em) / 2.0;
+                frame.right = frame.right.min(left + room / frame.x.place(tick).max(0.1));
+            }
+            let apart = match ticks.as_slice() {
+                [first, second, ..] => frame.x(*second) - frame.x(*first),
+                _ => f64::INFINITY,
+            };
+            if apart >= widest + 0.8 * em {
+                break;
+            }
+        }
+        let thin = em / 12.0;
         for (tick, label) in frame.y.ticks().into_iter().zip(labels) {
             let height = frame.y(tick);
-            drawing.line(vec![[frame.left, height], [frame.right, height]], Paint::Grid, 1.0);
-            drawing.text([frame.left - 7.0, height + 4.0], label, Paint::Muted, 12.0, Anchor::End);
+            drawing.line(vec![[frame.left, height], [frame.right, height]], Paint::Grid, thin);
+            drawing.text(
+                [frame.left - 0.5 * em, height + 0.35 * em],
+                label,
+                Paint::Muted,
+                em,
+                Anchor::End,
+            );
         }
         for tick in frame.x.ticks() {
             let place = frame.x(tick);
-            drawing.line(
-                vec![[place, frame.bottom], [place, frame.bottom + 4.0]],
-                Paint::Muted,
-                1.0,
-            );
+            drawing.line(vec![[place, bottom], [place, bottom + 0.35 * em]], Paint::Muted, thin);
             drawing.text(
-                [place, frame.bottom + 17.0],
+                [place, bottom + 1.45 * em],
                 number(tick),
                 Paint::Muted,
-                12.0,
+                em,
                 Anchor::Middle,
             );
         }
-        drawing.line(
-            vec![[frame.left, frame.bottom], [frame.right, frame.bottom]],
-            Paint::Muted,
-            1.0,
-        );
-        let middle = (frame.left + frame.right) / 2.0;
-        drawing.text(
-            [middle, self.height - 8.0],
-            &self.x_label,
-            Paint::Muted,
-            12.0,
-            Anchor::Middle,
-        );
-        if !self.y_label.is_empty() {
-            drawing.marks.push(Mark::Text {
-                at: [14.0, (frame.top + frame.bottom) / 2.0],
-                text: self.y_label.clone(),
-                paint: Paint::Muted,
-                size: 12.0,
-                anchor: Anchor::Middle,
-                upwards: true,
-            });
+        drawing.line(vec![[frame.left, bottom], [frame.right, bottom]], Paint::Muted, thin);
+        if !self.x_label.is_empty() {
+            drawing.text(
+                [frame.right, bottom + 2.75 * em],
+                &self.x_label,
+                Paint::Muted,
+                em,
+                Anchor::End,
+            );
         }
         frame
     }
+}
 
-    fn paint(&self, drawing: &mut Drawing, frame: &Frame, series: &Series) {
-        let placed: Vec<[f64; 2]> = series.points().iter().map(|point| frame.place(*point)).collect();
-        let paint = Paint::Series(series.index);
-        match &series.kind {
-            Kind::Line { .. } => drawing.marks.push(Mark::Line {
-                points: placed,
-                paint,
-                width: 2.2,
-                dash: series.dash,
-                opacity: 1.0,
-            }),
-            Kind::Thread(_) => drawing.marks.push(Mark::Line {
-                points: placed,
-                paint,
-                width: 0.8,
-                dash: 0,
-                opacity: 0.45,
-            }),
-            Kind::Dots(_) => drawing
-                .marks
-                .extend(placed.into_iter().map(|at| Mark::Dot { at, radius: 2.5, paint })),
-        }
+/// The line of a method, as it stands before its name.
+pub(super) fn swatch(at: [f64; 2], index: usize, em: f64) -> Mark {
+    Mark::Line {
+        points: vec![at, [at[0] + 2.1 * em, at[1]]],
+        paint: Paint::Series(index),
+        width: 0.2 * em,
+        dash: dash(index),
+        opacity: 1.0,
     }
+}
 
-    /// What a curve is at some of its points, for the mouse.
-    fn hints(&self, drawing: &mut Drawing, frame: &Frame, series: &Series) {
-        let Kind::Line { points, band } = &series.kind else {
-            return;
-        };
-        let every = points.len().div_ceil(HINTS).max(1);
-        for (index, point) in points.iter().enumerate().skip(every / 2).step_by(every) {
-            let at = frame.place(*point);
-            if at.iter().all(|x| x.is_finite()) {
-                let interval = band
-                    .get(index)
-                    .map_or(String::new(), |[_, low, high]| between(*low, *high));
-                let text = format!(
-                    "{}: {}{interval} at {}",
-                    series.name,
-                    number(point[1]),
-                    number(point[0])
-                );
-                drawing.marks.push(Mark::Hint { at, text });
-            }
+/// A curve; one that is held goes on at its height until its next point.
+fn paint(drawing: &mut Drawing, frame: &Frame, series: &Series, em: f64) {
+    let placed: Vec<[f64; 2]> = series.points().iter().map(|point| frame.place(*point)).collect();
+    let points = if series.held { stairs(&placed) } else { placed };
+    let (paint, width, dash, opacity): (_, _, &'static [f64], _) = match &series.kind {
+        Kind::Line { .. } => (Paint::Series(series.index), 0.17, dash(series.index), 1.0),
+        Kind::Thread(_) => (Paint::Series(series.index), 0.08, &[], 0.55),
+        Kind::Context(_) => (Paint::Muted, 0.07, &[], 0.35),
+    };
+    drawing.marks.push(Mark::Line {
+        points,
+        paint,
+        width: width * em,
+        dash,
+        opacity,
+    });
+}
+
+/// Straight lines as steps: along, then up or down.
+fn stairs(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
+    let mut steps = Vec::with_capacity(2 * points.len());
+    for (index, point) in points.iter().enumerate() {
+        if let Some(before) = index.checked_sub(1).map(|at| points[at]) {
+            steps.push([point[0], before[1]]);
         }
+        steps.push(*point);
     }
+    steps
+}
 
-    /// The names below the chart, in as many lines as they need.
-    fn legend(&self, drawing: &mut Drawing) {
-        let (mut x, mut y) = (16.0, self.height + 12.0);
-        let named: Vec<&Series> = self.series.iter().filter(|series| !series.name.is_empty()).collect();
-        let all: Vec<&str> = named.iter().map(|series| series.name.as_str()).collect();
-        for (series, name) in named.iter().zip(fitting_apart(&all, 12.0, self.width - 80.0)) {
-            let width = 34.0 + text_width(&name, 12.0) + 18.0;
-            if x + width > self.width && x > 16.0 {
-                (x, y) = (16.0, y + 18.0);
-            }
-            drawing.marks.push(Mark::Line {
-                points: vec![[x, y - 4.0], [x + 28.0, y - 4.0]],
-                paint: Paint::Series(series.index),
-                width: 2.6,
-                dash: series.dash,
-                opacity: 1.0,
-            });
-            drawing.text([x + 34.0, y], name, Paint::Ink, 12.0, Anchor::Start);
-            x += width;
-        }
-        if !named.is_empty() {
-            drawing.height = y + 10.0;
+/// What a curve is at some of its points, for the mouse.
+fn hints(drawing: &mut Drawing, frame: &Frame, series: &Series) {
+    let Kind::Line { points, band } = &series.kind else {
+        return;
+    };
+    let every = points.len().div_ceil(HINTS).max(1);
+    for (index, point) in points.iter().enumerate().skip(every / 2).step_by(every) {
+        let at = frame.place(*point);
+        if at.iter().all(|x| x.is_finite()) {
+            let interval = band
+                .get(index)
+                .map_or(String::new(), |[_, low, high]| between(*low, *high));
+            let text = format!(
+                "{}: {}{interval} at {}",
+                series.name,
+                number(point[1]),
+                number(point[0])
+            );
+            drawing.marks.push(Mark::Hint { at, text });
         }
     }
 }
@@ -339,33 +402,57 @@ impl Frame {
 mod tests {
     use super::*;
 
+    const LOOK: Look = Look { width: 300.0, em: 12.0 };
+
     #[test]
     fn a_chart_without_anything_to_show_is_still_a_chart() {
         let mut plot = Plot::new("nothing", "x", "y");
         plot.series.push(Series::line("a", 0, vec![[0.0, f64::NAN]]));
-        let drawing = plot.draw();
-        assert!(drawing.height >= 310.0 && drawing.marks.len() > 5);
+        let drawing = plot.draw(LOOK);
+        assert!(drawing.height >= 150.0 && drawing.marks.len() > 5);
     }
 
     #[test]
-    fn all_marks_lie_within_the_drawing() {
+    fn what_is_held_is_drawn_in_steps() {
+        assert_eq!(
+            stairs(&[[0.0, 1.0], [2.0, 5.0], [3.0, 4.0]]),
+            [[0.0, 1.0], [2.0, 1.0], [2.0, 5.0], [3.0, 5.0], [3.0, 4.0]]
+        );
         let mut plot = Plot::new("t", "x", "y");
-        let band = vec![[0.0, -50.0, 20.0], [9e5, 100.0, 3e6]];
-        plot.series = vec![Series::banded("a", 0, vec![[0.0, -3.0], [9e5, 2e6]], band)];
         plot.series
-            .extend((1..12).map(|i| Series::line(format!("a longer name {i}"), i, vec![[0.0, 0.0]])));
-        let drawing = plot.draw();
-        for mark in &drawing.marks {
-            let points: Vec<[f64; 2]> = match mark {
-                Mark::Line { points, .. } | Mark::Area { points, .. } => points.clone(),
-                Mark::Dot { at, .. } | Mark::Hint { at, .. } | Mark::Text { at, .. } => vec![*at],
-            };
-            for [x, y] in points {
-                assert!(
-                    (0.0..=drawing.width).contains(&x) && (0.0..=drawing.height).contains(&y),
-                    "{mark:?}"
-                );
-            }
-        }
+            .push(Series::thread(0, vec![[0.0, 1.0], [5.0, 2.0], [9.0, 2.0]]).in_steps());
+        let diagonal = |mark: &Mark| match mark {
+            Mark::Line { points, .. } => points.windows(2).any(|w| w[0][0] != w[1][0] && w[0][1] != w[1][1]),
+            _ => false,
+        };
+        assert!(!plot.draw(LOOK).marks.iter().any(diagonal));
+        plot.series[0].held = false;
+        assert!(plot.draw(LOOK).marks.iter().any(diagonal));
+    }
+
+    #[test]
+    fn a_band_is_drawn_only_where_the_interval_is_known() {
+        let mut plot = Plot::new("t", "x", "y");
+        let unknown = [f64::NAN, f64::NAN];
+        let band = (0..6).map(|x| match x < 3 {
+            true => [f64::from(x), unknown[0], unknown[1]],
+            false => [f64::from(x), 0.0, 1.0],
+        });
+        plot.series = vec![Series::banded(
+            "a",
+            0,
+            (0..6).map(|x| [f64::from(x), 0.5]).collect(),
+            band.collect(),
+        )];
+        let areas: Vec<usize> = plot
+            .draw(LOOK)
+            .marks
+            .iter()
+            .filter_map(|mark| match mark {
+                Mark::Area { points, .. } => Some(points.len()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(areas, [6]);
     }
 }

@@ -1,14 +1,16 @@
-//! A chart with one row per method: every run a dot, the mean and its interval on top. Who is best is seen before it is
-//! read.
+//! A chart with one row per method: every run a stroke, the mean and its interval on top. Who is best is seen before it
+//! is read.
 
-use super::drawing::{Anchor, Drawing, Mark, Paint, fitting, fitting_apart, text_width};
+use super::drawing::{Anchor, Drawing, LINE, Mark, Paint, broken};
+use super::face::width;
+use super::figure::Look;
 use super::scale::{Scale, between, number};
 use crate::statistics::Interval;
 
 /// One row.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// Beside it.
+    /// Beside it, or above it where it is long.
     pub name: String,
     /// Its colour.
     pub index: usize,
@@ -20,80 +22,127 @@ pub struct Row {
     pub interval: Interval,
 }
 
-/// Lays the rows out, the first on top.
-///
-/// ```
-/// use epgt_report::chart::{Row, rows};
-/// use epgt_report::statistics::Interval;
-/// let row = Row { name: "ppo".to_string(), index: 0, values: vec![1.0, 3.0], mean: 2.0, interval: Interval::UNKNOWN };
-/// assert!(rows("Final return", "return", &[row]).height > 60.0);
-/// ```
-pub fn rows(title: &str, label: &str, rows: &[Row]) -> Drawing {
-    const WIDTH: f64 = 480.0;
-    const ROW: f64 = 28.0;
-    let names = rows.iter().map(|row| text_width(&row.name, 13.0)).fold(0.0, f64::max);
-    let (left, right) = ((names + 24.0).min(220.0), WIDTH - 20.0);
-    let ends = |row: &Row| [row.mean, row.interval.low, row.interval.high];
-    let all = rows.iter().flat_map(|row| row.values.iter().copied().chain(ends(row)));
-    let scale = Scale::around(all, false, 5);
-    let place = |value: f64| left + (right - left) * scale.place(value);
-    let bottom = 34.0 + ROW * rows.len() as f64;
-    let mut drawing = Drawing {
-        width: WIDTH,
-        height: bottom + 44.0,
-        title: title.to_string(),
-        marks: Vec::new(),
-    };
-    drawing.text(
-        [12.0, 18.0],
-        fitting(title, 14.0, WIDTH - 24.0),
-        Paint::Ink,
-        14.0,
-        Anchor::Start,
-    );
-    for tick in scale.ticks() {
-        drawing.line(vec![[place(tick), 30.0], [place(tick), bottom]], Paint::Grid, 1.0);
-        drawing.text(
-            [place(tick), bottom + 17.0],
-            number(tick),
-            Paint::Muted,
-            12.0,
-            Anchor::Middle,
-        );
+/// The rows, the first on top.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    /// Below the axis.
+    pub label: String,
+    /// What is compared.
+    pub rows: Vec<Row>,
+}
+
+impl Rows {
+    /// Lays the rows out.
+    ///
+    /// ```
+    /// use epgt_report::chart::{Look, Row, Rows};
+    /// use epgt_report::statistics::Interval;
+    /// let row = Row { name: "ppo".to_string(), index: 0, values: vec![1.0, 3.0], mean: 2.0, interval: Interval::UNKNOWN };
+    /// let rows = Rows { label: "return".to_string(), rows: vec![row] };
+    /// assert!(rows.draw(Look { width: 300.0, em: 12.0 }).height > 40.0);
+    /// ```
+    pub fn draw(&self, look: Look) -> Drawing {
+        let em = look.em;
+        let widest = self.rows.iter().map(|row| width(&row.name, em)).fold(0.0, f64::max);
+        // Names beside the rows leave most of the width to the scores; longer ones stand above their rows.
+        let beside = widest <= 0.34 * look.width;
+        let mut left = if beside { widest + 0.9 * em } else { 0.6 * em };
+        let names: Vec<Vec<String>> = match beside {
+            true => self.rows.iter().map(|row| vec![row.name.clone()]).collect(),
+            false => self.rows.iter().map(|row| broken(&row.name, em, look.width)).collect(),
+        };
+        let ends = |row: &Row| [row.mean, row.interval.low, row.interval.high];
+        let all = || {
+            self.rows
+                .iter()
+                .flat_map(|row| row.values.iter().copied().chain(ends(row)))
+        };
+        let mut scale = Scale::around(all(), false, 5);
+        let mut right = look.width - 0.6 * em;
+        for count in (1..=5).rev() {
+            scale = Scale::around(all(), false, count);
+            let ticks = scale.ticks();
+            let labels = ticks.iter().map(|tick| width(&number(*tick), em)).fold(0.0, f64::max);
+            right = look.width - (labels / 2.0).max(0.6 * em);
+            left = left.max(labels / 2.0);
+            let apart = match ticks.as_slice() {
+                [first, second, ..] => (scale.place(*second) - scale.place(*first)) * (right - left),
+                _ => f64::INFINITY,
+            };
+            if apart >= labels + 0.8 * em {
+                break;
+            }
+        }
+        let place = |value: f64| left + (right - left) * scale.place(value);
+        let top = 0.4 * em;
+        let mut middles = Vec::new();
+        let mut y = top;
+        for lines in &names {
+            let above = if beside { 0.0 } else { lines.len() as f64 * LINE * em };
+            middles.push(y + above + 0.9 * em);
+            y += above + 1.9 * em;
+        }
+        let bottom = y;
+        let label = broken(&self.label, em, look.width);
+        let mut drawing = Drawing {
+            width: look.width,
+            height: bottom + 2.1 * em + label.len() as f64 * LINE * em,
+            title: self.label.clone(),
+            marks: Vec::new(),
+        };
+        let thin = em / 12.0;
+        for tick in scale.ticks() {
+            drawing.line(vec![[place(tick), top], [place(tick), bottom]], Paint::Grid, thin);
+            drawing.text(
+                [place(tick), bottom + 1.2 * em],
+                number(tick),
+                Paint::Muted,
+                em,
+                Anchor::Middle,
+            );
+        }
+        for (index, line) in label.iter().enumerate() {
+            let y = bottom + 2.6 * em + index as f64 * LINE * em;
+            drawing.text([look.width, y], line, Paint::Muted, em, Anchor::End);
+        }
+        for ((row, lines), y) in self.rows.iter().zip(&names).zip(middles) {
+            match beside {
+                true => drawing.text([left - 0.7 * em, y + 0.35 * em], &row.name, Paint::Ink, em, Anchor::End),
+                false => {
+                    for (index, line) in lines.iter().enumerate() {
+                        let up = (lines.len() - index) as f64 * LINE * em;
+                        drawing.text([0.0, y + 0.45 * em - up], line, Paint::Ink, em, Anchor::Start);
+                    }
+                }
+            }
+            paint(&mut drawing, row, y, em, &place);
+        }
+        drawing
     }
-    drawing.text(
-        [(left + right) / 2.0, bottom + 36.0],
-        label,
-        Paint::Muted,
-        12.0,
-        Anchor::Middle,
-    );
-    let all: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    let cut = fitting_apart(&all, 13.0, left - 18.0);
-    for (index, row) in rows.iter().enumerate() {
-        let y = 34.0 + ROW * (index as f64 + 0.5);
-        let paint = Paint::Series(row.index);
-        drawing.text([left - 12.0, y + 4.0], &cut[index], Paint::Ink, 13.0, Anchor::End);
-        for value in row.values.iter().filter(|value| value.is_finite()) {
-            let x = place(*value);
-            drawing.line(vec![[x, y - 6.0], [x, y + 6.0]], paint, 1.0);
-        }
-        if row.interval.is_known() {
-            let (low, high) = (place(row.interval.low), place(row.interval.high));
-            let points = vec![[low, y - 4.0], [high, y - 4.0], [high, y + 4.0], [low, y + 4.0]];
-            drawing.marks.push(Mark::Area {
-                points,
-                paint,
-                opacity: 0.35,
-            });
-        }
-        if row.mean.is_finite() {
-            let at = [place(row.mean), y];
-            drawing.marks.push(Mark::Dot { at, radius: 5.0, paint });
-            let interval = between(row.interval.low, row.interval.high);
-            let text = format!("{}: {}{interval}", row.name, number(row.mean));
-            drawing.marks.push(Mark::Hint { at, text });
-        }
+}
+
+/// The runs, the interval and the mean of one row.
+fn paint(drawing: &mut Drawing, row: &Row, y: f64, em: f64, place: &dyn Fn(f64) -> f64) {
+    let paint = Paint::Series(row.index);
+    for value in row.values.iter().filter(|value| value.is_finite()) {
+        let x = place(*value);
+        drawing.line(vec![[x, y - 0.5 * em], [x, y + 0.5 * em]], paint, em / 12.0);
     }
-    drawing
+    if row.interval.is_known() {
+        let (low, high) = (place(row.interval.low), place(row.interval.high));
+        let (up, down) = (y - 0.32 * em, y + 0.32 * em);
+        drawing.marks.push(Mark::Area {
+            points: vec![[low, up], [high, up], [high, down], [low, down]],
+            paint,
+            opacity: 0.35,
+        });
+    }
+    if row.mean.is_finite() {
+        let at = [place(row.mean), y];
+        let radius = 0.4 * em;
+        drawing.marks.push(Mark::Dot { at, radius, paint });
+        let interval = between(row.interval.low, row.interval.high);
+        let text = format!("{}: {}{interval}", row.name, number(row.mean));
+        drawing.marks.push(Mark::Hint { at, text });
+    }
 }

@@ -65,6 +65,25 @@ impl Scale {
         }
     }
 
+    /// An axis from the least to the greatest of the finite values, without any air; with one value or none it is that
+    /// of [`Scale::around`].
+    ///
+    /// ```
+    /// use epgt_report::chart::Scale;
+    /// let scale = Scale::over([3.0, 97.0].into_iter(), 5);
+    /// assert_eq!((scale.place(3.0), scale.place(97.0)), (0.0, 1.0));
+    /// ```
+    pub fn over(values: impl Iterator<Item = f64> + Clone, count: usize) -> Self {
+        let around = Self::around(values.clone(), false, count);
+        let finite = values.filter(|value| value.abs() < 1e300);
+        let low = finite.clone().fold(f64::INFINITY, f64::min);
+        let high = finite.fold(f64::NEG_INFINITY, f64::max);
+        match high - low > 1e-12 * high.abs().max(low.abs()) {
+            true => Self { low, high, ..around },
+            false => around,
+        }
+    }
+
     /// Where a number lies: 0 at the lower end, 1 at the upper; NaN where it has no place.
     ///
     /// ```

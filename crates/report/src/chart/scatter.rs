@@ -1,71 +1,105 @@
 //! A map of points coloured by a value, with the key to its colours; the axes of such a map mean nothing and are not
 //! drawn.
 
-use super::drawing::{Anchor, Drawing, Mark, Paint, fitting};
+use super::drawing::{Anchor, Drawing, LINE, Mark, Paint, broken};
+use super::face::width;
+use super::figure::Look;
 use super::scale::number;
 use crate::statistics::{percentile, sorted};
 
-/// Lays a map out; the colours span the middle 96% of the values, so that an outlier does not take them all.
-///
-/// ```
-/// use epgt_report::chart::{Mark, scatter};
-/// let map = scatter("Keys", "value", &[[0.0, 0.0], [1.0, 2.0]], &[0.5, 0.7]);
-/// assert_eq!(map.marks.iter().filter(|mark| matches!(mark, Mark::Dot { .. })).count(), 2);
-/// ```
-pub fn scatter(title: &str, label: &str, points: &[[f64; 2]], values: &[f64]) -> Drawing {
-    const SIDE: f64 = 380.0;
-    const TOP: f64 = 34.0;
-    let mut drawing = Drawing {
-        width: SIDE,
-        height: TOP + SIDE + 40.0,
-        title: title.to_string(),
-        marks: Vec::new(),
-    };
-    drawing.text(
-        [12.0, 18.0],
-        fitting(title, 14.0, SIDE - 24.0),
-        Paint::Ink,
-        14.0,
-        Anchor::Start,
-    );
-    let extreme = |axis: usize, pick: fn(f64, f64) -> f64, start: f64| points.iter().map(|p| p[axis]).fold(start, pick);
-    let low = [0, 1].map(|axis| extreme(axis, f64::min, f64::INFINITY));
-    let high = [0, 1].map(|axis| extreme(axis, f64::max, f64::NEG_INFINITY));
-    // One scale for both: distances are what the map is about.
-    let range = (high[0] - low[0]).max(high[1] - low[1]).max(1e-12);
-    let middle = [0, 1].map(|axis| (low[axis] + high[axis]) / 2.0);
-    let ordered = sorted(values);
-    let (least, most) = (percentile(&ordered, 0.02), percentile(&ordered, 0.98));
-    let share = |value: f64| match most > least {
-        true => ((value - least) / (most - least)).clamp(0.0, 1.0),
-        false => 0.5,
-    };
-    let scale = (SIDE - 24.0) / range;
-    for (point, &value) in points.iter().zip(values) {
-        let at = [
-            SIDE / 2.0 + (point[0] - middle[0]) * scale,
-            TOP + SIDE / 2.0 - (point[1] - middle[1]) * scale,
-        ];
-        drawing.marks.push(Mark::Dot {
-            at,
-            radius: 3.0,
-            paint: Paint::Ramp(share(value)),
-        });
+/// A map.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scatter {
+    /// Above it.
+    pub title: String,
+    /// What the colours are.
+    pub label: String,
+    /// The places.
+    pub points: Vec<[f64; 2]>,
+    /// A value for each.
+    pub values: Vec<f64>,
+}
+
+/// Steps of the key to the colours.
+const PARTS: usize = 32;
+
+impl Scatter {
+    pub(super) fn lines_above(&self, look: Look) -> usize {
+        broken(&self.title, look.em, look.width).len()
     }
-    let y = TOP + SIDE + 8.0;
-    const PARTS: usize = 32;
-    let (left, right) = (90.0, SIDE - 90.0);
-    for part in 0..PARTS {
-        let x = |part: usize| left + (right - left) * part as f64 / PARTS as f64;
-        let (from, to) = (x(part), x(part + 1) + 0.4);
-        drawing.marks.push(Mark::Area {
-            points: vec![[from, y], [to, y], [to, y + 10.0], [from, y + 10.0]],
-            paint: Paint::Ramp((part as f64 + 0.5) / PARTS as f64),
-            opacity: 1.0,
-        });
+
+    /// Lays a map out; the colours span the middle 96% of the values, so that an outlier does not take them all.
+    ///
+    /// ```
+    /// use epgt_report::chart::{Look, Mark, Scatter};
+    /// let (points, values) = (vec![[0.0, 0.0], [1.0, 2.0]], vec![0.5, 0.7]);
+    /// let map = Scatter { title: "Keys".to_string(), label: "value".to_string(), points, values };
+    /// let drawing = map.draw(Look { width: 300.0, em: 12.0 });
+    /// assert_eq!(drawing.marks.iter().filter(|mark| matches!(mark, Mark::Dot { .. })).count(), 2);
+    /// ```
+    pub fn draw(&self, look: Look) -> Drawing {
+        self.draw_below(look, self.lines_above(look))
     }
-    drawing.text([left - 8.0, y + 9.0], number(least), Paint::Muted, 12.0, Anchor::End);
-    drawing.text([right + 8.0, y + 9.0], number(most), Paint::Muted, 12.0, Anchor::Start);
-    drawing.text([SIDE / 2.0, y + 25.0], label, Paint::Muted, 12.0, Anchor::Middle);
-    drawing
+
+    pub(super) fn draw_below(&self, look: Look, lines: usize) -> Drawing {
+        let (em, side) = (look.em, look.width);
+        let top = lines as f64 * LINE * em + 0.6 * em;
+        let mut drawing = Drawing {
+            width: side,
+            height: top + side + 3.6 * em,
+            title: self.title.clone(),
+            marks: Vec::new(),
+        };
+        drawing.lines([0.0, em], &self.title, Paint::Ink, em, side);
+        let extreme = |axis: usize, pick: fn(f64, f64) -> f64, start: f64| {
+            self.points.iter().map(|point| point[axis]).fold(start, pick)
+        };
+        let low = [0, 1].map(|axis| extreme(axis, f64::min, f64::INFINITY));
+        let high = [0, 1].map(|axis| extreme(axis, f64::max, f64::NEG_INFINITY));
+        // One scale for both: distances are what the map is about.
+        let range = (high[0] - low[0]).max(high[1] - low[1]).max(1e-12);
+        let middle = [0, 1].map(|axis| (low[axis] + high[axis]) / 2.0);
+        let ordered = sorted(&self.values);
+        let (least, most) = (percentile(&ordered, 0.02), percentile(&ordered, 0.98));
+        let share = |value: f64| match most > least {
+            true => ((value - least) / (most - least)).clamp(0.0, 1.0),
+            false => 0.5,
+        };
+        let scale = (side - em) / range;
+        for (point, &value) in self.points.iter().zip(&self.values) {
+            let at = [
+                side / 2.0 + (point[0] - middle[0]) * scale,
+                top + side / 2.0 - (point[1] - middle[1]) * scale,
+            ];
+            drawing.marks.push(Mark::Dot {
+                at,
+                radius: side / 130.0,
+                paint: Paint::Ramp(share(value)),
+            });
+        }
+        let y = top + side + 0.8 * em;
+        let words = [number(least), number(most)];
+        let room = words.iter().map(|word| width(word, em)).fold(0.0, f64::max) + 0.6 * em;
+        let (left, right) = ((0.15 * side).max(room), side - (0.15 * side).max(room));
+        for part in 0..PARTS {
+            let x = |part: usize| left + (right - left) * part as f64 / PARTS as f64;
+            let (from, to) = (x(part), x(part + 1) + 0.4);
+            drawing.marks.push(Mark::Area {
+                points: vec![[from, y], [to, y], [to, y + 0.8 * em], [from, y + 0.8 * em]],
+                paint: Paint::Ramp((part as f64 + 0.5) / PARTS as f64),
+                opacity: 1.0,
+            });
+        }
+        let [least, most] = words;
+        drawing.text([left - 0.5 * em, y + 0.75 * em], least, Paint::Muted, em, Anchor::End);
+        drawing.text([right + 0.5 * em, y + 0.75 * em], most, Paint::Muted, em, Anchor::Start);
+        drawing.text(
+            [side / 2.0, y + 2.1 * em],
+            &self.label,
+            Paint::Muted,
+            em,
+            Anchor::Middle,
+        );
+        drawing
+    }
 }

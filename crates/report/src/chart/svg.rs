@@ -2,76 +2,55 @@
 
 use std::fmt::Write;
 
-use super::drawing::{Anchor, Drawing, Mark, Paint, dash, ramp};
+use super::drawing::{Anchor, Drawing, Mark, Paint};
+use super::palette::{SERIES, dash, ramp, rules};
 use crate::text::html;
 
-/// Colours of the series on light and on dark ground: Okabe and Ito's, which the colour-blind can tell apart, with the
-/// yellow and the sky blue darkened for white paper.
-pub const SERIES: [(&str, &str); 8] = [
-    ("#0072b2", "#56a8e0"),
-    ("#d55e00", "#f08a3c"),
-    ("#009e73", "#2fc79b"),
-    ("#b8579c", "#dd8cc4"),
-    ("#8a6d00", "#e0c04a"),
-    ("#3a3f47", "#d5d9e0"),
-    ("#3b9fd1", "#9ad5f5"),
-    ("#8b1e3f", "#f0708f"),
-];
+/// Typefaces that are no wider than the one that words are measured by.
+const FONTS: &str = "Noto Sans,Segoe UI,Roboto,Helvetica,Arial,sans-serif";
 
-/// Ink, muted, grid and ground, on light and on dark.
-pub const TONES: [(&str, &str, &str); 4] = [
-    ("ink", "#1c2430", "#e8ecf2"),
-    ("muted", "#5b6675", "#a3aebd"),
-    ("grid", "#e3e7ed", "#323a46"),
-    ("ground", "#ffffff", "#171c24"),
-];
+/// A picture to be put into a page that has the [stylesheet](crate::style::stylesheet).
+pub fn inline(drawing: &Drawing) -> String {
+    let (width, height) = (fine(drawing.width), fine(drawing.height));
+    write(drawing, &format!(" width=\"{width}\" height=\"{height}\""), "")
+}
 
-/// The rules that give names their colours, with a dark face where the reader prefers one. On paper it is always light.
+/// The line of a method, to stand before its name.
 ///
 /// ```
-/// assert!(epgt_report::chart::svg::colours().contains("prefers-color-scheme: dark"));
+/// assert!(epgt_report::chart::svg::swatch(1).contains("var(--s1)"));
 /// ```
-pub fn colours() -> String {
-    let face = |dark: bool| {
-        let mut text = String::new();
-        for (index, (light, deep)) in SERIES.iter().enumerate() {
-            let _ = write!(text, "--s{index}:{};", if dark { deep } else { light });
-        }
-        for (name, light, deep) in TONES {
-            let _ = write!(text, "--{name}:{};", if dark { deep } else { light });
-        }
-        text
-    };
+pub fn swatch(index: usize) -> String {
+    let lengths: Vec<String> = dash(index).iter().map(|length| short(length * 2.6)).collect();
     format!(
-        ":root{{color-scheme:light dark;{}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{}}}}}\n",
-        face(false),
-        face(true)
+        "<svg class=\"swatch\" viewBox=\"0 0 28 8\" aria-hidden=\"true\"><path d=\"M0 4h28\" style=\"stroke:{}\" \
+         stroke-width=\"2.6\" stroke-dasharray=\"{}\"/></svg>",
+        colour(Paint::Series(index)),
+        lengths.join(" ")
     )
 }
 
-/// A picture to be put into a page that has [`colours`].
-pub fn inline(drawing: &Drawing) -> String {
-    write(drawing, "")
-}
-
-/// A picture that is a file of its own.
+/// A picture that is a file of its own, whose unit is a pixel or, on `paper`, a point.
 ///
 /// ```
 /// use epgt_report::chart::{Drawing, svg};
 /// let drawing = Drawing { width: 100.0, height: 50.0, title: "a < b".to_string(), marks: vec![] };
-/// assert!(svg::standalone(&drawing).contains("<title>a &lt; b</title>"));
+/// assert!(svg::standalone(&drawing, false).contains("<title>a &lt; b</title>"));
 /// ```
-pub fn standalone(drawing: &Drawing) -> String {
+pub fn standalone(drawing: &Drawing, paper: bool) -> String {
+    let unit = if paper { "pt" } else { "" };
+    let (width, height) = (fine(drawing.width), fine(drawing.height));
+    let size = format!(" width=\"{width}{unit}\" height=\"{height}{unit}\"");
     let ground = "<rect width=\"100%\" height=\"100%\" style=\"fill:var(--ground)\"/>";
-    write(drawing, &format!("<style>{}</style>{ground}", colours()))
+    write(drawing, &size, &format!("<style>{}</style>{ground}", rules()))
 }
 
-fn write(drawing: &Drawing, before: &str) -> String {
-    let (width, height) = (drawing.width, drawing.height);
+fn write(drawing: &Drawing, size: &str, before: &str) -> String {
+    let (width, height) = (fine(drawing.width), fine(drawing.height));
     let title = html(&drawing.title);
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" \
-         role=\"img\" aria-label=\"{title}\" font-family=\"system-ui,-apple-system,Segoe UI,Roboto,Helvetica,Arial,sans-serif\">\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\"{size} \
+         role=\"img\" aria-label=\"{title}\" font-family=\"{FONTS}\">\
          <title>{title}</title>{before}\n"
     );
     for mark in &drawing.marks {
@@ -87,7 +66,7 @@ fn push(text: &mut String, mark: &Mark) {
             points,
             paint,
             width,
-            dash: pattern,
+            dash,
             opacity,
         } => {
             let path = path(points);
@@ -95,8 +74,8 @@ fn push(text: &mut String, mark: &Mark) {
                 return;
             }
             let mut more = String::new();
-            if !dash(*pattern).is_empty() {
-                let lengths: Vec<String> = dash(*pattern).iter().map(f64::to_string).collect();
+            if !dash.is_empty() {
+                let lengths: Vec<String> = dash.iter().map(|length| short(length * width)).collect();
                 let _ = write!(more, " stroke-dasharray=\"{}\"", lengths.join(" "));
             }
             if *opacity < 1.0 {
@@ -104,8 +83,9 @@ fn push(text: &mut String, mark: &Mark) {
             }
             writeln!(
                 text,
-                "<path d=\"{path}\" style=\"stroke:{}\" stroke-width=\"{width}\" fill=\"none\" stroke-linejoin=\"round\"{more}/>",
-                colour(*paint)
+                "<path d=\"{path}\" style=\"stroke:{}\" stroke-width=\"{}\" fill=\"none\" stroke-linejoin=\"round\"{more}/>",
+                colour(*paint),
+                fine(*width)
             )
         }
         Mark::Area { points, paint, opacity } => writeln!(
@@ -116,9 +96,10 @@ fn push(text: &mut String, mark: &Mark) {
         ),
         Mark::Dot { at, radius, paint } => writeln!(
             text,
-            "<circle cx=\"{}\" cy=\"{}\" r=\"{radius}\" style=\"fill:{}\"/>",
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" style=\"fill:{}\"/>",
             short(at[0]),
             short(at[1]),
+            fine(*radius),
             colour(*paint)
         ),
         Mark::Hint { at, text: words } => writeln!(
@@ -134,7 +115,6 @@ fn push(text: &mut String, mark: &Mark) {
             paint,
             size,
             anchor,
-            upwards,
         } => {
             let anchor = match anchor {
                 Anchor::Start => "start",
@@ -142,13 +122,10 @@ fn push(text: &mut String, mark: &Mark) {
                 Anchor::End => "end",
             };
             let (x, y) = (short(*x), short(*y));
-            let turn = match upwards {
-                true => format!(" transform=\"rotate(-90 {x} {y})\""),
-                false => String::new(),
-            };
             writeln!(
                 text,
-                "<text x=\"{x}\" y=\"{y}\" font-size=\"{size}\" text-anchor=\"{anchor}\" style=\"fill:{}\"{turn}>{}</text>",
+                "<text x=\"{x}\" y=\"{y}\" font-size=\"{}\" text-anchor=\"{anchor}\" style=\"fill:{}\">{}</text>",
+                fine(*size),
                 colour(*paint),
                 html(words)
             )
@@ -183,6 +160,12 @@ fn colour(paint: Paint) -> String {
             format!("#{r:02x}{g:02x}{b:02x}")
         }
     }
+}
+
+/// Thicknesses and sizes, to a hundredth.
+fn fine(x: f64) -> String {
+    let text = format!("{x:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_string()
 }
 
 /// A tenth of a pixel is enough.
