@@ -150,7 +150,7 @@ pub struct TrainArgs {
     pub quiet: bool,
     /// Follow the run on a page in the browser, as epgt watch does: curves, schedule, time left, the policy at play.
     /// The page outlives the training as long as it is open, and 30 seconds
-    #[arg(long, conflicts_with = "print_config")]
+    #[arg(long)]
     pub watch: bool,
 }
 

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use epgt_report::chart::dash;
+use epgt_report::chart::palette::SERIES;
 use epgt_settings::{one_line, shortened};
 use epgt_train::record::{Live, Part, STEPS, State, Tail};
 use serde_json::{Map, Value, json};
@@ -152,8 +154,8 @@ impl Followed {
                 Part::Header(names) => {
                     *columns = Columns::of(&names);
                     (*now, *earlier, *best) = ((0.0, 0.0), [(0.0, 0.0); 2], None);
-                    *score = Series::new(GLANCE_BUCKETS);
-                    *evaluated = Series::new(GLANCE_BUCKETS);
+                    score.clear();
+                    evaluated.clear();
                 }
                 Part::Row(fields) => {
                     let number = |place: Option<usize>| number(fields, place);
@@ -200,6 +202,8 @@ impl Followed {
             "name": self.name,
             "task": self.method.2,
             "method": self.method.0,
+            "colour": self.method.0 % SERIES.len(),
+            "dash": dash(self.method.0),
             "label": self.method.1,
             "algo": text(record.map(|record| &record.algo)),
             "scheduler": text(record.map(|record| &record.scheduler)),

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::OnceLock;
 
-use epgt_report::chart::svg::{SERIES, TONES};
+use epgt_report::chart::palette::{SERIES, TONES};
 
 /// A file of the page by its path behind the token, with its kind.
 pub fn file(path: &str) -> Option<(&'static str, &'static str)> {
@@ -34,10 +34,7 @@ fn colours() -> String {
         text
     };
     let (light, dark) = (face(false), face(true));
-    format!(
-        ":root{{--colours:{};color-scheme:light;{light}}}\n:root[data-face=dark]{{color-scheme:dark;{dark}}}\n",
-        SERIES.len()
-    )
+    format!(":root{{color-scheme:light;{light}}}\n:root[data-face=dark]{{color-scheme:dark;{dark}}}\n")
 }
 
 #[cfg(test)]

@@ -23,6 +23,8 @@ pub struct Series {
     buckets: Vec<Bucket>,
     /// The newest point.
     last: Option<Point>,
+    /// How often it has begun anew.
+    begun: u64,
 }
 
 type Point = (f64, f64);
@@ -57,6 +59,7 @@ impl Bucket {
 /// What a reader has of a series: the width of its buckets, and how many of them were full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cursor {
+    begun: u64,
     width: u64,
     full: usize,
     /// The bits of the newest point.
@@ -72,7 +75,16 @@ impl Series {
             filled: 0,
             buckets: Vec::new(),
             last: None,
+            begun: 0,
         }
+    }
+
+    /// Begins anew, without any point.
+    pub fn clear(&mut self) {
+        *self = Self {
+            begun: self.begun + 1,
+            ..Self::new(self.most)
+        };
     }
 
     /// Adds a point; one that is not finite is left out.
@@ -124,20 +136,23 @@ impl Series {
     /// What a reader lacks: from which of its points on they are replaced, the points, and the newest; `None` where it
     /// has all.
     pub fn since(&self, cursor: &mut Cursor) -> Option<Value> {
-        let last = self.last?;
+        let last = self.last;
         let now = Cursor {
+            begun: self.begun,
             width: self.width,
-            full: self.buckets.len() - 1,
-            last: (last.0.to_bits(), last.1.to_bits()),
+            full: self.buckets.len().saturating_sub(1),
+            last: last.map_or((0, 0), |last| (last.0.to_bits(), last.1.to_bits())),
         };
-        if *cursor == now {
+        if *cursor == now || (last.is_none() && cursor.begun == now.begun) {
             return None;
         }
-        let from = if cursor.width == now.width { cursor.full } else { 0 };
+        let same = (cursor.begun, cursor.width) == (now.begun, now.width);
+        let from = if same { cursor.full } else { 0 };
         *cursor = now;
         let per_bucket = if self.width == 1 { 1 } else { 2 };
         let points: Vec<f64> = self.from(from).into_iter().flat_map(|(x, y)| [x, short(y)]).collect();
-        Some(json!({"from": per_bucket * from, "points": points, "last": [last.0, short(last.1)]}))
+        let last = last.map(|(x, y)| [x, short(y)]);
+        Some(json!({"from": per_bucket * from, "points": points, "last": last}))
     }
 }
 
@@ -208,6 +223,14 @@ mod tests {
         // Each time it was told of a bucket or two, not of all.
         assert!(given < 5000 / 3 * 10, "{given}");
         assert_eq!(reader.read(&series), 0);
+        // What begins anew does so for the reader too, also where it is longer by then.
+        for length in [0, 3, 9000] {
+            series.clear();
+            (0..length).for_each(|i| series.push(f64::from(i), f64::from(i % 7)));
+            reader.read(&series);
+            let whole: Vec<f64> = series.points().into_iter().flat_map(|(x, y)| [x, y]).collect();
+            assert_eq!(reader.points, whole);
+        }
     }
 
     #[test]

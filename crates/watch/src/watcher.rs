@@ -21,6 +21,9 @@ const SEARCH_EVERY: Duration = Duration::from_millis(1000);
 /// A look or a search that takes long is followed by so many times as long a pause.
 const REST: u32 = 20;
 
+/// Runs that nobody trains in and nobody looks at, of which so many are looked at in one turn.
+const IDLE_RUNS: usize = 64;
+
 /// Runs after which the page is told, where many are read for the first time.
 const BATCH: usize = 50;
 
@@ -117,6 +120,7 @@ pub struct Watcher {
     /// Numbers of runs that were given.
     given: u32,
     searched: Option<(Instant, Duration)>,
+    turns: usize,
     known: BTreeMap<PathBuf, Arc<Mutex<Followed>>>,
 }
 
@@ -126,6 +130,7 @@ impl Watcher {
             shared,
             given: 0,
             searched: None,
+            turns: 0,
             known: BTreeMap::new(),
         }
     }
@@ -139,9 +144,15 @@ impl Watcher {
         let mut version = self.shared.next_version();
         let (mut changed, mut more, mut training) = (regroup, false, 0);
         let first = !self.shared.ready.load(Ordering::Relaxed);
+        self.turns += 1;
+        let every = 1 + runs.len() / IDLE_RUNS;
         for (place, run) in runs.iter().enumerate() {
             let mut run = lock(run);
             let detailed = wanted.contains_key(&run.id);
+            let idle = run.version > 0 && !detailed && run.live.state() != State::Training;
+            if idle && !(self.turns + place).is_multiple_of(every) {
+                continue;
+            }
             let found = run.look(detailed);
             if found.changed {
                 run.version = version;
@@ -265,5 +276,46 @@ impl Watcher {
                 run.version = version;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use epgt_train::{Assignment, Config, Run};
+
+    fn make(directory: &Path, seed: u64) {
+        let said = [("task", "CartPole-v1"), ("steps", "500"), ("seed", &seed.to_string())];
+        let config = Config::build(&said.map(|(key, value)| Assignment::new(key, value))).unwrap();
+        let mut run = Run::create(config, directory, false).unwrap();
+        run.train(&Default::default(), &mut ()).unwrap();
+    }
+
+    #[test]
+    fn runs_come_and_go_and_keep_their_numbers() {
+        let place = tempfile::tempdir().unwrap();
+        let directories = ["a", "b"].map(|name| place.path().join(name));
+        make(&directories[0].join("x"), 0);
+        make(&directories[1], 1);
+        let shared = Arc::new(Shared::new(&directories));
+        let mut watcher = Watcher::new(shared.clone());
+        let mut look = || {
+            watcher.searched = None;
+            watcher.turn();
+            let runs = lock(&shared.runs);
+            let told = |run: &Arc<Mutex<Followed>>| {
+                let run = lock(run);
+                (run.id, run.name.clone(), run.live.state(), run.method.1.clone())
+            };
+            runs.iter().map(told).collect::<Vec<_>>()
+        };
+        let named = |id, name: &str, method: &str| (id, name.to_string(), State::Finished, method.to_string());
+        // The run that is named itself and those of a directory are told apart, as in a report.
+        assert_eq!(look(), [named(1, "a/x", "a2c epgt"), named(2, "b", "a2c epgt (2)")]);
+        make(&directories[0].join("w"), 2);
+        std::fs::remove_dir_all(&directories[1]).unwrap();
+        assert_eq!(look(), [named(3, "a/w", "a2c epgt"), named(1, "a/x", "a2c epgt")]);
+        std::fs::remove_dir_all(&directories[0]).unwrap();
+        assert_eq!(look(), []);
     }
 }

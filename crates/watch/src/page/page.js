@@ -33,7 +33,7 @@ function take(news) {
   for (const told of news.runs || []) {
     const known = runs.get(told.id);
     const run = known ? known : { curve: new Curve(), evaluated: new Curve() };
-    if (told.curve) run.curve.take(told.curve); else if (told.steps === 0) run.curve = new Curve();
+    if (told.curve) run.curve.take(told.curve);
     if (told.evaluated) run.evaluated.take(told.evaluated);
     delete told.curve;
     delete told.evaluated;
@@ -67,7 +67,8 @@ function take(news) {
 
 // Opens the run that the address names, or else one that trains.
 function choose() {
-  const named = decodeURIComponent(location.hash.slice(1));
+  let named = "";
+  try { named = decodeURIComponent(location.hash.slice(1)); } catch (error) { /* It names nothing. */ }
   const all = order.map(id => runs.get(id)).filter(run => run);
   const found = all.find(run => run.name === named) || all.find(run => run.state === "training") || all[0];
   if (found) open(found.id);
@@ -121,14 +122,12 @@ function later(call, rest) {
 }
 
 function colour(run) {
-  const count = Number(getComputedStyle(document.documentElement).getPropertyValue("--colours")) || 8;
-  return `var(--s${run.method % count})`;
+  return `var(--s${run.colour})`;
 }
 
-// More methods than colours: the next ones are dashed.
-function dash(run) {
-  const count = Number(getComputedStyle(document.documentElement).getPropertyValue("--colours")) || 8;
-  return ["", "6 3", "2 3"][Math.floor(run.method / count) % 3];
+// The method's pattern of strokes and gaps for a line of this thickness.
+function dash(run, thickness) {
+  return run.dash.map(length => length * thickness).join(" ");
 }
 
 function share(run) {
@@ -174,7 +173,7 @@ function all() {
   const found = order.map(id => runs.get(id)).filter(run => run && (!current || run.task === current.task));
   if (!allChart) allChart = new Chart($("all"), "Learning curves of all runs");
   const lines = found.map(run => ({
-    curve: run.curve, colour: colour(run), dash: dash(run), name: run.label, faint: run.id !== shown && found.length > 1, strong: run.id === shown,
+    curve: run.curve, colour: colour(run), dash: dash(run, 1.6), name: run.label, faint: run.id !== shown && found.length > 1, strong: run.id === shown,
   }));
   lines.sort((a, b) => (a.strong ? 1 : 0) - (b.strong ? 1 : 0));
   allChart.draw(lines, { end: Math.max(0, ...found.map(run => run.total || 0)) });
@@ -192,9 +191,9 @@ function all() {
 
 // A short line in the method's colour.
 function swatch(run) {
-  const svg = element("svg", { width: 22, height: 8, viewBox: "0 0 22 8", class: "swatch", "aria-hidden": "true" });
-  const line = element("line", { x1: 0, x2: 22, y1: 4, y2: 4, paint: ["stroke", colour(run)], "stroke-width": 3 }, svg);
-  if (dash(run)) line.setAttribute("stroke-dasharray", dash(run));
+  const svg = element("svg", { width: 28, height: 8, viewBox: "0 0 28 8", class: "swatch", "aria-hidden": "true" });
+  const line = element("line", { x1: 0, x2: 28, y1: 4, y2: 4, paint: ["stroke", colour(run)], "stroke-width": 2.4 }, svg);
+  if (run.dash.length) line.setAttribute("stroke-dasharray", dash(run, 2.4));
   return svg;
 }
 
