@@ -4,6 +4,7 @@ mod experiment;
 mod measure;
 mod page;
 mod proposed;
+mod watch;
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use epgt_train::{Config, EvalPlan};
 
 pub use experiment::{ExperimentArgs, ExperimentCommand, PlaceArgs, ReportArgs, RunArgs};
 pub use page::{CompareArgs, PageArgs};
+pub use watch::WatchArgs;
 
 /// Trains a policy-gradient agent and schedules its hyperparameters while it trains, in a single run.
 ///
@@ -42,6 +44,8 @@ pub enum Command {
     Bench(BenchArgs),
     /// Run several methods on several tasks and seeds, and compare them
     Experiment(ExperimentArgs),
+    /// Follow runs while they train, on a page in the browser
+    Watch(WatchArgs),
     /// Write a page with the pictures and tables of runs
     Report(PageArgs),
     /// Compare the scores of runs in the terminal
@@ -144,6 +148,10 @@ pub struct TrainArgs {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+    /// Follow the run on a page in the browser, as epgt watch does: curves, schedule, time left, the policy at play.
+    /// The page outlives the training as long as it is open, and 30 seconds
+    #[arg(long)]
+    pub watch: bool,
 }
 
 /// Play a trained policy with frozen normalisation.

@@ -10,7 +10,7 @@ mod run;
 mod signal;
 mod status;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use epgt_experiments::{Plan, library};
 
@@ -18,12 +18,12 @@ use crate::Done;
 use crate::args::{ExperimentArgs, ExperimentCommand, PlaceArgs};
 use crate::output::told;
 
-/// Does what the user asks of an experiment.
-pub fn run(args: &ExperimentArgs) -> Result<Done, String> {
+/// Does what the user asks of an experiment; `program` is the file by which the program is started.
+pub fn run(args: &ExperimentArgs, program: &Path) -> Result<Done, String> {
     match &args.command {
         ExperimentCommand::List => list::list(),
         ExperimentCommand::Show(args) => list::show(args),
-        ExperimentCommand::Run(args) => run::run(args),
+        ExperimentCommand::Run(args) => run::run(args, program),
         ExperimentCommand::Status(args) => status::run(args),
         ExperimentCommand::Report(args) => report::run(args),
         ExperimentCommand::Signal(args) => signal::run(args),

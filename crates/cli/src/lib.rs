@@ -20,6 +20,7 @@ mod tasks;
 mod train;
 mod venv;
 mod video;
+mod watch;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -61,13 +62,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let file = arguments.first().map_or_else(|| "epgt".into(), PathBuf::from);
     let program = Program::try_parse_from(arguments).unwrap_or_else(|error| refuse(&error));
     let done = match &program.command {
-        Command::Train(args) => train::run(args),
+        Command::Train(args) => train::run(args, &file),
         Command::Eval(args) => eval::run(args),
         Command::Tasks(args) => tasks::run(args),
         Command::Hyperparameters(args) => hyperparameters::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Bench(args) => bench::run(args, file),
-        Command::Experiment(args) => experiment::run(args),
+        Command::Experiment(args) => experiment::run(args, &file),
+        Command::Watch(args) => watch::run(args),
         Command::Report(args) => report::run(args),
         Command::Compare(args) => compare::run(args),
         Command::Setup(args) => setup::run(args),

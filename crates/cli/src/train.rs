@@ -16,16 +16,16 @@ use crate::Done;
 use crate::args::TrainArgs;
 use crate::display::Display;
 use crate::parallel::lock;
-use crate::{output, parallel, setup};
+use crate::{output, parallel, setup, watch};
 
 /// All runs of `--seeds` are set up before the first starts.
 const MOST_SEEDS: u64 = 1000;
 
-/// Trains one seed or several.
-pub fn run(args: &TrainArgs) -> Result<Done, String> {
+/// Trains one seed or several; `program` is the file by which the program is started.
+pub fn run(args: &TrainArgs, program: &Path) -> Result<Done, String> {
     use_python(args.python.as_deref());
     if let Some(directory) = &args.resume {
-        return train_all(args, &resumed(args, directory)?);
+        return train_all(args, &resumed(args, directory)?, program);
     }
     let config = lay(args)?;
     if args.print_config {
@@ -46,7 +46,7 @@ pub fn run(args: &TrainArgs) -> Result<Done, String> {
     }
     config.validate().map_err(output::told)?;
     setup::ensure(&config.task().map_err(output::told)?, args.yes)?;
-    train_all(args, &begun(args, config)?)
+    train_all(args, &begun(args, config)?, program)
 }
 
 /// What one command trains.
@@ -245,7 +245,7 @@ pub fn use_python(python: Option<&Path>) {
 }
 
 /// Runs the jobs, as many at a time as there are threads, and reports them in order.
-fn train_all(args: &TrainArgs, batch: &Batch) -> Result<Done, String> {
+fn train_all(args: &TrainArgs, batch: &Batch, program: &Path) -> Result<Done, String> {
     let jobs = &batch.jobs;
     let threads = parallel::threads(args.threads, jobs.len());
     match args.threads {
@@ -275,6 +275,10 @@ fn train_all(args: &TrainArgs, batch: &Batch) -> Result<Done, String> {
         tell_of_resume(args, &config, done);
     }
     let stop = parallel::stop_on_ctrl_c()?;
+    if args.watch {
+        let place = batch.group.as_ref().unwrap_or(&jobs[0].directory);
+        watch::beside(program, place, args.python.as_deref());
+    }
     let ends: Vec<Mutex<Option<Result<RunEnd, RunError>>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
     parallel::in_turn(threads, jobs.len(), &stop, |i| {
         if let Some(mut run) = lock(&runs[i]).take() {

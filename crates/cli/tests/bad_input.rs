@@ -107,7 +107,7 @@ fn impossible_options_of_a_task_are_answered_with_the_reason() {
 
 #[test]
 fn impossible_values_are_answered_with_the_reason() {
-    let cases: [(&[&str], &str); 22] = [
+    let cases: [(&[&str], &str); 23] = [
         (
             &["--algo", "ppo", "--set", "batch_size=0"],
             "ppo.batch_size = 0 cannot be used",

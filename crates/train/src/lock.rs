@@ -2,18 +2,27 @@
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
 use crate::directory::unusable;
 use crate::outcome::RunError;
 
+/// Whoever asks whether somebody trains holds the lock for a moment, so one refusal is not believed.
+const TRIES: u32 = 5;
+const BETWEEN_TRIES: Duration = Duration::from_millis(2);
+
 /// Takes the directory for this process; the system lets go of it however the process ends.
 pub(crate) fn lock(directory: &Path) -> Result<File, RunError> {
     let file = File::open(directory).map_err(|error| unusable(directory, &error))?;
-    match file.try_lock() {
-        Err(TryLockError::WouldBlock) => Err(RunError::Taken(directory.to_path_buf())),
-        // A file system without locks must not keep anybody from training.
-        Ok(()) | Err(TryLockError::Error(_)) => Ok(file),
+    for _ in 0..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => sleep(BETWEEN_TRIES),
+            // A file system without locks must not keep anybody from training.
+            Ok(()) | Err(TryLockError::Error(_)) => return Ok(file),
+        }
     }
+    Err(RunError::Taken(directory.to_path_buf()))
 }
 
 /// Whether somebody trains in this directory right now.

@@ -4,7 +4,9 @@
 //! Settings are read as plain TOML and columns by name, so that runs of other versions of the program can be shown too.
 
 mod decisions;
+mod live;
 mod population;
+mod tail;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,7 +22,10 @@ use crate::table::{CsvTable, read_csv};
 use crate::{Assignment, Config, Registry, Scheduler};
 
 pub use decisions::{Tried, read_decisions};
+pub use live::{Live, State};
 pub use population::{MemberEvent, read_members};
+use tail::Stamp;
+pub use tail::{Part, Tail};
 
 /// The file in a run's directory that says why it stopped, where an experiment has written it down.
 pub const FAILURE: &str = "failure.txt";
@@ -140,6 +145,20 @@ impl From<ArtifactError> for RecordError {
 impl Record {
     /// Reads the run in a directory.
     pub fn read(directory: &Path) -> Result<Self, RecordError> {
+        let mut record = Self::read_head(directory)?;
+        record.metrics = read_metrics(directory)?;
+        let steps = record.metrics.numbers(STEPS)?;
+        if !steps.iter().all(|step| step.is_finite()) || !steps.is_sorted() {
+            return Err(RecordError::Unreadable {
+                path: directory.join(METRICS),
+                problem: "its steps do not ascend".to_string(),
+            });
+        }
+        Ok(record)
+    }
+
+    /// Reads the run in a directory without its metrics: no column has a value, whatever was logged.
+    pub fn read_head(directory: &Path) -> Result<Self, RecordError> {
         let unreadable = |name: &str, problem: &str| RecordError::Unreadable {
             path: directory.join(name),
             problem: problem.to_string(),
@@ -159,13 +178,8 @@ impl Record {
                 .ok_or_else(|| unreadable(CONFIG, &format!("it does not say the {key}")))
         };
         let (task, algo, scheduler, seed) = (take("task")?, take("algo")?, take("scheduler")?, take("seed")?);
-        let metrics = read_metrics(directory)?;
         let result = read_result(directory)?;
         let written = fs::metadata(directory.join(RESULT)).and_then(|metadata| metadata.modified());
-        let steps = metrics.numbers(STEPS)?;
-        if !steps.iter().all(|step| step.is_finite()) || !steps.is_sorted() {
-            return Err(unreadable(METRICS, "its steps do not ascend"));
-        }
         Ok(Self {
             directory: directory.to_path_buf(),
             task,
@@ -177,7 +191,7 @@ impl Record {
             finished: written.ok().filter(|_| result.is_some()),
             result,
             failure,
-            metrics,
+            metrics: CsvTable::default(),
         })
     }
 

@@ -172,7 +172,7 @@ fn write_text(buffer: &mut String, text: &str) -> fmt::Result {
 }
 
 /// A table in memory, all fields as text.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CsvTable {
     /// Where it was read from.
     pub path: PathBuf,
@@ -265,7 +265,7 @@ pub fn read_csv(path: impl AsRef<Path>) -> Result<CsvTable, ArtifactError> {
 }
 
 /// Splits the first row off a text that ends with a newline.
-fn split_row(text: &str) -> Result<(Vec<String>, &str), String> {
+pub(crate) fn split_row(text: &str) -> Result<(Vec<String>, &str), String> {
     let mut row = Vec::new();
     let mut rest = text;
     loop {

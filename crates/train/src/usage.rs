@@ -83,6 +83,19 @@ pub fn give_memory_back() {
     }
 }
 
+/// Has this thread, and those that it starts, stand back behind others that want a processor: by 19 they get what nobody
+/// wants. On Linux it is the calling thread alone, elsewhere the whole process.
+///
+/// ```
+/// epgt_train::usage::give_way(1);
+/// ```
+pub fn give_way(by: i32) {
+    // SAFETY: it passes numbers, and changes the priority of this thread or process alone.
+    unsafe {
+        libc::setpriority(libc::PRIO_PROCESS, 0, by);
+    }
+}
+
 /// The name of this machine; `unknown` where the system does not say.
 ///
 /// ```

@@ -60,6 +60,9 @@ pub struct RunArgs {
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
+    /// Follow the runs on a page in the browser, as epgt watch does
+    #[arg(long)]
+    pub watch: bool,
 }
 
 /// An experiment's runs that are there.

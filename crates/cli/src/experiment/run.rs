@@ -1,5 +1,7 @@
 //! `epgt experiment run`: makes the runs that are missing, several at a time, and compares all.
 
+use std::path::Path;
+
 use epgt_experiments::report::refuse_foreign;
 use epgt_experiments::{Cell, End, Filter, State, make_runs, states};
 
@@ -7,10 +9,10 @@ use super::progress::Progress;
 use super::{cells, open, report};
 use crate::args::RunArgs;
 use crate::output::told;
-use crate::{Done, output, parallel};
+use crate::{Done, output, parallel, watch};
 
 /// Makes the runs that are missing and prints the comparison.
-pub fn run(args: &RunArgs) -> Result<Done, String> {
+pub fn run(args: &RunArgs, program: &Path) -> Result<Done, String> {
     if args.jobs == Some(0) {
         return Err("--jobs 0 leaves nobody to make the runs; use 1 or more".to_string());
     }
@@ -29,6 +31,12 @@ pub fn run(args: &RunArgs) -> Result<Done, String> {
     let open = states.iter().filter(|state| !matches!(state, State::Finished(_)));
     parallel::share_cores(parallel::threads(args.jobs, open.count()));
     let stop = parallel::stop_on_ctrl_c()?;
+    if args.watch {
+        // The page is there before the first run is.
+        std::fs::create_dir_all(&out)
+            .map_err(|error| format!("cannot make {}: {}", out.display(), output::reason(&error)))?;
+        watch::beside(program, &out, None);
+    }
     let mut progress = Progress::new(args.quiet, &plan);
     let ends = make_runs(&plan, &meant, &states, args.jobs, &stop, &mut progress);
     progress.close();

@@ -113,6 +113,7 @@ impl Line {
             }
             ["eval"] if game => line.set("--episodes", "1"),
             ["experiment", "run"] => line.set("--scale", "0.01"),
+            ["watch"] => line.set("--idle", "0"),
             ["bench"] => {
                 line.set("--repeat", "1");
                 line.set("--steps", "2000");
