@@ -254,7 +254,7 @@ mod tests {
         };
         let mut frames = Vec::new();
         let mut see = |shot: &mut Shot<'_>| {
-            if shot.step % 4 == 0 || shot.over {
+            if shot.step.is_multiple_of(4) || shot.over {
                 frames.push((shot.seconds, shot.image(160, 120)?));
             }
             Ok(true)
