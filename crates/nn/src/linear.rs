@@ -239,6 +239,11 @@ impl Linear {
         &self.output[..self.batch * self.outputs]
     }
 
+    /// The same, to change them: only the slope of an activation that is not the identity is read from them again.
+    pub fn output_mut(&mut self) -> &mut [f32] {
+        &mut self.output[..self.batch * self.outputs]
+    }
+
     /// The gradient of the pre-activations from the last backward pass, `[batch, outputs]`.
     ///
     /// # Panics

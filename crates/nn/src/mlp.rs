@@ -124,6 +124,13 @@ impl Mlp {
         self.layers[self.layers.len() - 1].output()
     }
 
+    /// The same, for whoever makes something else of them; the next backward pass must be given the gradient of the
+    /// outputs as they were.
+    pub fn output_mut(&mut self) -> &mut [f32] {
+        let last = self.layers.len() - 1;
+        self.layers[last].output_mut()
+    }
+
     /// Overwrites the gradients of this network's tensors, given the gradient of the last outputs.
     ///
     /// # Panics

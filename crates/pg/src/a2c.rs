@@ -21,7 +21,7 @@ use std::borrow::Cow;
 use epgt_nn::{Optimiser, Rates, Remote, RmsProp};
 
 use crate::hyperparameter::{
-    CRITIC_LEARNING_RATE, ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, STEP, Schedulable,
+    CRITIC_LEARNING_RATE, ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, NOISE, STEP, Schedulable,
     VF_COEF,
 };
 use crate::step_control::{StepController, Steps, validate_target};
@@ -81,6 +81,9 @@ epgt_settings::settings! {
         /// Whether the advantages of a rollout are shifted and scaled to mean 0 and deviation 1. Trap: with the 5 steps
         /// of a single environment this blows up noise.
         pub normalize_advantage: bool = false;
+        /// Factor of the exploration noise over a hundredth of training: of the deviations of continuous actions, or of
+        /// the temperature of choices. 1 leaves it to the policy gradient.
+        pub noise: f64 = 1.0;
     }
 }
 
@@ -103,6 +106,7 @@ crate::schedulable!(A2cSettings {
         grid: "5:8:16",
         ..N_STEPS
     },
+    noise: NOISE,
 });
 
 impl MethodSettings for A2cSettings {
@@ -254,7 +258,11 @@ impl A2c {
         agent: &mut ActorCritic,
         rollout: &Rollout,
     ) {
-        let Some(divergence) = self.control.divergence(agent, rollout) else {
+        let measured = match steps.control {
+            StepControl::Divergence => self.control.quick_divergence(steps, agent, rollout),
+            StepControl::Rate | StepControl::KlAdaptive => self.control.divergence(agent, rollout),
+        };
+        let Some(divergence) = measured else {
             return;
         };
         if let Some(kept) = self.control.after_step(steps, divergence) {

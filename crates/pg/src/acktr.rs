@@ -36,7 +36,7 @@ use epgt_rng::Pcg64;
 use epgt_settings::number;
 
 use crate::a2c::{self, Loss};
-use crate::hyperparameter::{ENT_COEF, GAE_LAMBDA, GAMMA, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, STEP, VF_COEF};
+use crate::hyperparameter::{ENT_COEF, GAE_LAMBDA, GAMMA, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, NOISE, STEP, VF_COEF};
 use crate::step_control::StepController;
 use crate::update::{self, Workspace};
 use crate::{
@@ -92,6 +92,9 @@ epgt_settings::settings! {
         pub max_grad_norm: f64 = 0.5;
         /// Whether the advantages of a rollout are shifted and scaled to mean 0 and deviation 1.
         pub normalize_advantage: bool = false;
+        /// Factor of the exploration noise over a hundredth of training: of the deviations of continuous actions, or of
+        /// the temperature of choices. 1 leaves it to the policy gradient.
+        pub noise: f64 = 1.0;
     }
 }
 
@@ -157,6 +160,7 @@ crate::schedulable!(AcktrSettings {
         grid: "10:20:40",
         ..N_STEPS
     },
+    noise: NOISE,
 });
 
 impl MethodSettings for AcktrSettings {

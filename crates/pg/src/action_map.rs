@@ -18,8 +18,6 @@ pub(crate) struct ActionMap {
     high: Vec<f32>,
     /// Whether draws go through a tanh.
     squash: bool,
-    /// Mapped rows, of the largest batch seen.
-    actions: Vec<f32>,
 }
 
 impl ActionMap {
@@ -41,7 +39,6 @@ impl ActionMap {
             low: sides(low, -1.0),
             high: sides(high, 1.0),
             squash: false,
-            actions: Vec::new(),
         }
     }
 
@@ -66,29 +63,17 @@ impl ActionMap {
 
     /// Maps rows where they lie.
     pub fn in_place(&self, rows: &mut [f32]) {
-        map(&self.low, &self.high, self.squash, rows);
-    }
-
-    /// The mapped copy of drawn rows.
-    pub fn copy(&mut self, drawn: &[f32]) -> &[f32] {
-        self.actions.clear();
-        self.actions.extend_from_slice(drawn);
-        map(&self.low, &self.high, self.squash, &mut self.actions);
-        &self.actions
-    }
-}
-
-fn map(low: &[f32], high: &[f32], squash: bool, rows: &mut [f32]) {
-    if squash {
-        kernel::tanh(rows);
-    }
-    for row in rows.chunks_exact_mut(low.len()) {
-        for ((x, &low), &high) in row.iter_mut().zip(low).zip(high) {
-            let (middle, half) = (0.5 * high + 0.5 * low, 0.5 * high - 0.5 * low);
-            *x = half.mul_add(*x, middle);
-            if squash {
-                // Rounding must not lead out of the bounds. NaN stays NaN, for the environment to refuse.
-                *x = x.clamp(low, high);
+        if self.squash {
+            kernel::tanh(rows);
+        }
+        for row in rows.chunks_exact_mut(self.low.len()) {
+            for ((x, &low), &high) in row.iter_mut().zip(&self.low).zip(&self.high) {
+                let (middle, half) = (0.5 * high + 0.5 * low, 0.5 * high - 0.5 * low);
+                *x = half.mul_add(*x, middle);
+                if self.squash {
+                    // Rounding must not lead out of the bounds. NaN stays NaN, for the environment to refuse.
+                    *x = x.clamp(low, high);
+                }
             }
         }
     }
@@ -108,8 +93,8 @@ mod tests {
     #[test]
     fn squashed_actions_are_tanh_scaled_to_the_bounds() {
         let drawn = [0.5, -0.3, 0.0, 0.0, -3.0, 2.0];
-        let mut squash = lopsided();
-        let squashed = squash.copy(&drawn);
+        let mut squashed = drawn;
+        lopsided().in_place(&mut squashed);
         for (row, drawn) in squashed.chunks_exact(2).zip(drawn.chunks_exact(2)) {
             assert!((row[0] - 2.0 * drawn[0].tanh()).abs() < 1e-6);
             assert!((row[1] - (0.4 + 0.3 * drawn[1].tanh())).abs() < 1e-6);
@@ -144,12 +129,9 @@ mod tests {
             low: vec![0.0, -0.01, -1.0],
             high: vec![500.0, 0.01, f32::INFINITY],
         };
-        let mut map = ActionMap::to_range(&space);
-        assert_eq!(map.copy(&[-1.0, 0.5, 3.0]), [0.0, 0.005, 3.0]);
-        assert_eq!(
-            map.copy(&[3.0, -2.0, -3.0]),
-            [1000.0, -0.02, -3.0],
-            "the environment clips"
-        );
+        let mut rows = [-1.0, 0.5, 3.0, 3.0, -2.0, -3.0];
+        ActionMap::to_range(&space).in_place(&mut rows);
+        assert_eq!(rows[..3], [0.0, 0.005, 3.0]);
+        assert_eq!(rows[3..], [1000.0, -0.02, -3.0], "the environment clips");
     }
 }

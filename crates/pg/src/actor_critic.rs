@@ -8,6 +8,7 @@
 use std::ops::Range;
 
 use crate::action_map::ActionMap;
+use crate::noise::scale;
 use crate::remote::Place;
 use crate::trunk::{Network, Trunk};
 use crate::{ActionDistribution, ActionUnit, PgError, PolicySettings};
@@ -55,6 +56,10 @@ pub struct ActorCritic {
     pub distribution: ActionDistribution,
     /// From draws to the task's actions, where they are not the same.
     map: Option<ActionMap>,
+    /// Multipliers of the noise that each environment acts with; empty where all act alike.
+    pub(crate) noise: Vec<f32>,
+    /// Actions on their way to the task, of the largest batch seen.
+    given: Vec<f32>,
     /// Where the networks are, where that is not here.
     pub(crate) place: Place,
     observation_size: usize,
@@ -133,6 +138,8 @@ impl ActorCritic {
             log_std,
             distribution,
             map,
+            noise: Vec::new(),
+            given: Vec::new(),
             place: Place::default(),
             observation_size: observation.size(),
             critic,
@@ -208,13 +215,15 @@ impl ActorCritic {
         values: &mut [f32],
     ) {
         self.forward(observations, n);
+        self.temper(0..n);
         self.distribution
             .sample(self.policy_output(), self.log_std(), rng, actions, log_probs);
         values.copy_from_slice(self.value_output());
     }
 
-    /// What the environment is given for actions as drawn: with `squash`, `middle + half * tanh(drawn)` of the task's
-    /// bounds, in units of the range `middle + half * drawn`, else the actions themselves.
+    /// What the environments are given for actions as drawn: with `squash`, `middle + half * tanh(drawn)` of the task's
+    /// bounds, in units of the range `middle + half * drawn`, else the actions themselves; where environments act with
+    /// noise of their own, that of `drawn` times its multiplier.
     ///
     /// Losses speak of the actions as drawn. The density of a mapped action is that of the draw divided by the slope of
     /// the map there, which no weight changes: it cancels in ratios of probabilities and in divergences, and has no
@@ -229,10 +238,22 @@ impl ActorCritic {
     /// assert!((agent.for_task(&[0.5])[0] - 2.0 * 0.5f32.tanh()).abs() < 1e-6);
     /// ```
     pub fn for_task<'a>(&'a mut self, drawn: &'a [f32]) -> &'a [f32] {
-        match &mut self.map {
-            Some(map) => map.copy(drawn),
-            None => drawn,
+        let spreads = self.log_std.is_some() && !self.noise.is_empty();
+        if self.map.is_none() && !spreads {
+            return drawn;
         }
+        self.given.clear();
+        self.given.extend_from_slice(drawn);
+        if spreads {
+            let rows = self.given.chunks_exact_mut(self.distribution.action_size());
+            for (row, &noise) in rows.zip(&self.noise) {
+                scale(row, noise);
+            }
+        }
+        if let Some(map) = &self.map {
+            map.in_place(&mut self.given);
+        }
+        &self.given
     }
 
     /// The likeliest action for each of `n` observations, as the environment is given it: what evaluation and a

@@ -27,6 +27,8 @@ pub fn collect(
     rollout.outputs.resize(rollout.steps * output_row, 0.0);
     rollout.log_std.clear();
     rollout.log_std.extend_from_slice(agent.log_std());
+    rollout.noise.clear();
+    rollout.noise.extend_from_slice(agent.noise());
     rollout.episodes.clear();
     rollout.final_values.fill(0.0);
     if rollout.started {

@@ -41,6 +41,12 @@ impl Segment<'_> {
             (self.values[i + self.n], true)
         }
     }
+
+    /// `delta = r + gamma V(s') - V(s)` of step `i`.
+    #[inline]
+    pub(crate) fn td_error(&self, i: usize, gamma: f32) -> f32 {
+        self.rewards[i] + gamma * self.next(i).0 - self.values[i]
+    }
 }
 
 /// Generalised advantage estimation: `A_t = sum_k (gamma lambda)^k delta_(t+k)` with

@@ -307,6 +307,7 @@ impl Hoof {
             *weight = start - step * direction;
         }
         agent.forward_policy(rollout.batch_observations(), rollout.batch_size());
+        agent.temper(0..rollout.batch_size());
         let new = (agent.policy.output(), agent.log_std());
         let old = (&self.outputs[..], &self.log_std[..]);
         agent.distribution.kl(old, new, &mut self.divergences);

@@ -94,6 +94,23 @@ impl HyperReward {
         )
     }
 
+    /// What groups of environments that act with less and with more noise say of the change of noise before the
+    /// rollout: by how many standard errors more was earned in the direction in which it went.
+    pub fn noise() -> Self {
+        Self::new(
+            "noise",
+            "what environments with more noise earned beyond those with less, in the direction that was gone",
+            |earned| {
+                let comparison = earned.rollout.noise_comparison(earned.gamma).unwrap_or(0.0) as f32;
+                match earned.rollout.widened {
+                    wider if wider > 0.0 => comparison,
+                    narrower if narrower < 0.0 => -comparison,
+                    _ => 0.0,
+                }
+            },
+        )
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.name

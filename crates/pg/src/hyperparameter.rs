@@ -238,6 +238,17 @@ pub const STEP: Hyperparameter = Hyperparameter {
     ..Hyperparameter::BLANK
 };
 
+/// The change of the exploration noise.
+pub const NOISE: Hyperparameter = Hyperparameter {
+    meaning: "Factor of the exploration noise over a hundredth of training: of deviations, or of the temperature of choices.",
+    effect: Effect::Rollout,
+    kind: Kind::LearningRateLike,
+    low: 1e-3,
+    high: 1e3,
+    grid: "0.9:1:1.1",
+    ..Hyperparameter::BLANK
+};
+
 /// The critic's learning rate.
 pub const CRITIC_LEARNING_RATE: Hyperparameter = Hyperparameter {
     meaning: "Step size of the critic where the policy's steps are measured by divergence; a schedule multiplies it.",

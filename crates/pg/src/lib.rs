@@ -41,6 +41,7 @@ pub mod losses;
 mod meta_gradient;
 mod method;
 mod multi_categorical;
+mod noise;
 mod policy_settings;
 mod ppo;
 mod remote;
@@ -62,10 +63,11 @@ pub use hyper_reward::{Earned, HyperReward};
 pub use hyperparameter::Number;
 pub use hyperparameter::{
     CRITIC_LEARNING_RATE, ENT_COEF, Effect, GAE_LAMBDA, GAMMA, Hyperparameter, Kind, LEARNING_RATE, MAX_GRAD_NORM,
-    N_STEPS, STEP, Schedulable, VF_COEF,
+    N_STEPS, NOISE, STEP, Schedulable, VF_COEF,
 };
 pub use meta_gradient::{MetaGradient, MetaGradientSettings, MetaState};
 pub use method::{Method, MethodSettings, SavedMethod};
+pub use noise::{NoiseControl, greedy_factor, noise_groups};
 pub use policy_settings::{ActionUnit, HiddenActivation, NetworkSize, PolicySettings};
 pub use ppo::{Ppo, PpoSettings};
 pub use rollout::Rollout;

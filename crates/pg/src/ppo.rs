@@ -23,7 +23,7 @@ use epgt_nn::{Adam, Optimiser, Remote};
 use epgt_rng::Pcg64;
 
 use crate::hyperparameter::{
-    CRITIC_LEARNING_RATE, ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, STEP, Schedulable,
+    CRITIC_LEARNING_RATE, ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, NOISE, STEP, Schedulable,
     VF_COEF,
 };
 use crate::hyperparameter::{Effect, Kind};
@@ -99,6 +99,9 @@ epgt_settings::settings! {
         pub adam_beta2: f64 = 0.999;
         /// Added to the root of that mean.
         pub adam_eps: f64 = 1e-5;
+        /// Factor of the exploration noise over a hundredth of training: of the deviations of continuous actions, or of
+        /// the temperature of choices. 1 leaves it to the policy gradient.
+        pub noise: f64 = 1.0;
     }
 }
 
@@ -158,6 +161,7 @@ crate::schedulable!(PpoSettings {
         grid: "1024:2048:4096",
         ..N_STEPS
     },
+    noise: NOISE,
 });
 
 impl MethodSettings for PpoSettings {

@@ -106,6 +106,14 @@ impl ActorCritic {
         }
     }
 
+    /// The same, to change them.
+    pub(crate) fn policy_output_mut(&mut self) -> &mut [f32] {
+        match &mut self.place.0 {
+            Some(networks) => &mut networks.policy,
+            None => self.policy.output_mut(),
+        }
+    }
+
     /// Values of the last batch.
     pub fn value_output(&self) -> &[f32] {
         match &self.place.0 {
@@ -134,6 +142,7 @@ impl ActorCritic {
             Some(networks) => networks.forward_cached(rows),
             None => self.forward(observations, rows.len()),
         }
+        self.temper(rows.iter().map(|&row| row as usize));
     }
 
     /// Clips the whole gradient; returns its norm before.

@@ -41,6 +41,10 @@ pub struct Rollout {
     pub outputs: Vec<f32>,
     /// See `outputs`.
     pub log_std: Vec<f32>,
+    /// `[N]`, multipliers of the noise that the environments acted with; empty where all acted alike.
+    pub noise: Vec<f32>,
+    /// The logarithm of the factor by which the policy's noise was changed before this phase.
+    pub widened: f32,
     /// `[T][N]`, where the task ended.
     pub terminated: Vec<bool>,
     /// `[T][N]`, where a time limit cut the episode.
@@ -77,6 +81,8 @@ impl Rollout {
             log_probs: vec![0.0; len],
             outputs: Vec::new(),
             log_std: Vec::new(),
+            noise: Vec::new(),
+            widened: 0.0,
             terminated: vec![false; len],
             truncated: vec![false; len],
             final_values: vec![0.0; len],
@@ -183,6 +189,11 @@ impl Rollout {
     pub fn advantage_slopes(&self, gamma: f32, lambda: f32, by_gamma: &mut [f32], by_lambda: &mut [f32]) {
         let segment = self.segment(&self.rewards);
         advantage_slopes(segment, gamma, lambda, &self.advantages, by_gamma, by_lambda);
+    }
+
+    /// The TD error of a row, r + gamma V(s') - V(s).
+    pub(crate) fn td_error(&self, row: usize, gamma: f32) -> f32 {
+        self.segment(&self.rewards).td_error(row, gamma)
     }
 
     /// The paper's empirical return G: see [`discounted_return_mean`].

@@ -18,6 +18,8 @@
 //!   little. Where both share layers, those move with the policy's rate: their steps move the policy.
 //! - A linear schedule of the learning rate is that of the critic. The target does not fall.
 
+use std::ops::Range;
+
 use epgt_nn::Rates;
 use epgt_settings::number;
 
@@ -72,6 +74,8 @@ impl StepControl {
 
 /// Beyond so many times the target a step is shortened, and a phase ends for the policy.
 const TOO_FAR: f64 = 4.0;
+/// Beyond so many times the target half of a rollout's rows is not enough to say how far a step went.
+const AT_STAKE: f64 = 2.0;
 /// The most by which one update or phase moves the rate.
 const FASTEST: f64 = 1.5;
 /// How strongly one update of A2C moves the rate; its divergence is measured on few rows, and noisy.
@@ -228,6 +232,25 @@ impl StepController {
     /// The mean over the rollout's rows of KL(policy that acted || policy now); `None` where the rollout does not say
     /// what the policy that acted put out.
     pub fn divergence(&mut self, agent: &mut ActorCritic, rollout: &Rollout) -> Option<f64> {
+        let count = rollout.batch_size();
+        Some(self.sum(agent, rollout, 0..count)? / count as f64)
+    }
+
+    /// The same at less cost, for who measures after every step: the later half of the rows is enough where it shows
+    /// that the step went nowhere near too far.
+    pub fn quick_divergence(&mut self, steps: &Steps, agent: &mut ActorCritic, rollout: &Rollout) -> Option<f64> {
+        let count = rollout.batch_size();
+        let half = count / 2;
+        let later = self.sum(agent, rollout, half..count)?;
+        let mean = later / (count - half) as f64;
+        match mean <= AT_STAKE * steps.target() {
+            true => Some(mean),
+            false => Some((later + self.sum(agent, rollout, 0..half)?) / count as f64),
+        }
+    }
+
+    /// The sum of the divergence over rows.
+    fn sum(&mut self, agent: &mut ActorCritic, rollout: &Rollout, all: Range<usize>) -> Option<f64> {
         let (count, outputs) = (rollout.batch_size(), agent.distribution.outputs());
         if rollout.outputs.len() != count * outputs {
             return None;
@@ -235,12 +258,15 @@ impl StepController {
         self.rows.extend(self.rows.len() as u32..count as u32);
         self.divergences.resize(CHUNK.min(count), 0.0);
         let mut sum = 0.0;
-        for first in (0..count).step_by(CHUNK) {
-            let rows = first..count.min(first + CHUNK);
+        for first in all.clone().step_by(CHUNK) {
+            let rows = first..all.end.min(first + CHUNK);
             let observations = rollout.rows(rows.clone());
             match agent.is_remote() {
                 true => agent.forward_cached(observations, &self.rows[rows.clone()]),
-                false => agent.forward_policy(observations, rows.len()),
+                false => {
+                    agent.forward_policy(observations, rows.len());
+                    agent.temper(rows.clone());
+                }
             }
             let acted = &rollout.outputs[rows.start * outputs..rows.end * outputs];
             let divergences = &mut self.divergences[..rows.len()];
@@ -248,7 +274,7 @@ impl StepController {
             agent.distribution.kl((acted, &rollout.log_std), now, divergences);
             sum += divergences.iter().copied().map(f64::from).sum::<f64>();
         }
-        Some(sum / count as f64)
+        Some(sum)
     }
 
     /// The same over the rows of a minibatch that the policy has just been evaluated on, given what the policy that

@@ -7,6 +7,7 @@ use epgt_nn::Kfac;
 use serde::Serialize;
 
 use crate::ActorCritic;
+use crate::noise::scale;
 
 epgt_settings::choice! {
     /// How a base value changes over training. What a hyper-agent chooses is multiplied by the schedule's current
@@ -138,6 +139,8 @@ pub struct Workspace {
     pub value_gradient: Vec<f32>,
     policy_gradient: Vec<f32>,
     log_std_gradient: Vec<f32>,
+    /// What the outputs of each row were divided by, where environments act with noise of their own.
+    noise: Vec<f32>,
     /// 0, 1, 2, ...: the rows of a whole rollout.
     all: Vec<u32>,
 }
@@ -168,6 +171,12 @@ impl Workspace {
         self.policy_gradient.resize(batch * agent.distribution.outputs(), 0.0);
         self.log_std_gradient.resize(agent.distribution.log_std_size(), 0.0);
         agent.forward_cached(observations, rows);
+        let noise = agent.noise();
+        self.noise.clear();
+        if !noise.is_empty() {
+            self.noise
+                .extend(rows.iter().map(|&row| noise[row as usize % noise.len()]));
+        }
         agent.distribution.evaluate(
             agent.policy_output(),
             agent.log_std(),
@@ -219,6 +228,10 @@ impl Workspace {
             &mut self.policy_gradient,
             &mut self.log_std_gradient,
         );
+        let rows = self.policy_gradient.chunks_exact_mut(agent.distribution.outputs());
+        for (row, noise) in rows.zip(&self.noise) {
+            scale(row, 1.0 / noise);
+        }
     }
 }
 

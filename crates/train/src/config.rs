@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::Arc;
 
-use epgt_hyper::{Axis, Epgt, FixedAt, Grid, HyperSettings, HyperSpace};
-use epgt_pg::{A2cSettings, HoofSettings, MetaGradientSettings, MethodSettings, PolicySettings, StepControl};
+use epgt_hyper::{Axis, Choosing, Epgt, FixedAt, Grid, HyperSettings, HyperSpace};
+use epgt_pg::{A2cSettings, HoofSettings, MetaGradientSettings, MethodSettings, NoiseControl, PolicySettings, StepControl};
 use epgt_settings::{Entry, SettingError, Settings, Value};
 
 use crate::defaults::{self, Origin};
@@ -28,6 +28,11 @@ const MOST_STEPS: u64 = 10_000_000_000_000;
 
 /// The most episodes of an evaluation.
 const MOST_EPISODES: usize = 100_000;
+
+/// How many times less and more noise groups of environments act with where that is compared.
+const SPREAD: f64 = 1.5;
+/// The most that it may be.
+const WIDEST: f64 = 10.0;
 
 /// The most memory of a run. What no usual machine can hold is refused, instead of running out of memory later.
 const MOST_GIGABYTES: f64 = 16.0;
@@ -157,6 +162,7 @@ impl Config {
             config.settle_env()?;
         }
         config.settle_steps(assignments)?;
+        config.settle_noise(assignments)?;
         // One order, however the user wrote them: it decides what a joint hyper-action's number means.
         config
             .tune
@@ -188,6 +194,30 @@ impl Config {
             self.tune.push((name.to_string(), grid.to_string()));
         }
         Ok(())
+    }
+
+    /// Decides, where it was not said, what a hyper-agent that schedules the noise alone is rewarded with: the comparison
+    /// of environments that act with less and with more of it, as it is.
+    fn settle_noise(&mut self, assignments: &[Assignment]) -> Result<(), ConfigError> {
+        let alone = matches!(&self.tune[..], [(name, _)] if name == "noise");
+        let said = |key: &str| {
+            assignments
+                .iter()
+                .any(|said| said.key == key || said.key.ends_with(&format!(".{key}")))
+        };
+        if alone && !said("outcome") && !said("transform") && self.run.preset == Preset::Default {
+            self.assign("hyper.outcome", "noise")?;
+            self.assign("hyper.transform", "raw")?;
+        }
+        Ok(())
+    }
+
+    /// How many times less and more noise than the policy's own groups of environments act with; 1 is all alike.
+    pub fn noise_spread(&self) -> f64 {
+        let is_kept = self.scheduler.of_agent().about().choosing == Choosing::Kept;
+        let schedules = !is_kept && self.tune.iter().any(|(name, _)| name == "noise");
+        let compares = schedules || self.run.noise_control == NoiseControl::Greedy;
+        self.run.noise_spread.unwrap_or(if compares { SPREAD } else { 1.0 })
     }
 
     /// Whether the method has this hyperparameter and the scheduler takes it.
@@ -483,6 +513,15 @@ impl Config {
             if episodes > MOST_EPISODES {
                 return Err(too_large(name, episodes as u64, MOST_EPISODES as u64));
             }
+        }
+        let spread = self.noise_spread();
+        if !(1.0..=WIDEST).contains(&spread) {
+            let wants = format!("a number from 1 to {WIDEST} is wanted, or auto");
+            return Err(SettingError::value("noise_spread", spread.to_string(), wants).into());
+        }
+        if spread > 1.0 && run.n_envs < 4 {
+            let wants = "environments are compared that act with less and with more noise: at least 4 are needed";
+            return Err(SettingError::value("n_envs", run.n_envs.to_string(), wants).into());
         }
         if run.log_interval == Some(0) {
             return Err(SettingError::value("log_interval", "0", "use at least one rollout's steps").into());

@@ -52,6 +52,7 @@ impl Registry {
                 HyperReward::discounted(),
                 HyperReward::reward_rate(),
                 HyperReward::episode(),
+                HyperReward::noise(),
             ],
         }
     }

@@ -1,5 +1,6 @@
 //! The settings of a run itself, and how a user assigns any setting.
 
+use epgt_pg::NoiseControl;
 use epgt_settings::{Value, Wanted, choice, settings};
 
 use crate::ConfigError;
@@ -103,6 +104,13 @@ settings! {
         pub sign_rewards: bool = false;
         /// Whether each environment's first episode is cut at a different time, so that resets do not come all at once.
         pub staggered_starts: bool = true;
+        /// What decides how widely actions are drawn: the policy gradient (learned), or that and the comparison of
+        /// environments that act with less and with more noise (greedy).
+        pub noise_control: NoiseControl = NoiseControl::Learned;
+        /// A quarter of the environments acts with so many times less noise than the policy's own and a quarter with so
+        /// many times more, so that what they earn can be compared; 1 is all alike, and auto is 1.5 where noise is
+        /// scheduled or noise_control is greedy.
+        pub noise_spread: Option<f64> = None;
         /// Environment steps between two rows of metrics; auto is a hundredth of the run.
         pub log_interval: Option<u64> = None;
         /// Environment steps between two evaluations; auto is a tenth of the run, 0 is never.

@@ -15,7 +15,10 @@ use std::path::Path;
 use epgt_envs::{EnvError, Normalizer, Observations, RowShape, TaskSpec, VecEnv, ended_worker_cpu_seconds};
 use epgt_hyper::{HyperAgent, Moment, Plan, Reading, SavedAgent};
 use epgt_nn::Parameters;
-use epgt_pg::{ActorCritic, Earned, HyperReward, Method, NotFinite, Phase, Rollout, Rule, SavedMethod, collect};
+use epgt_pg::{
+    ActorCritic, Earned, HyperReward, Method, NoiseControl, NotFinite, Phase, Rollout, Rule, SavedMethod, collect,
+    greedy_factor, noise_groups,
+};
 use epgt_rng::Pcg64;
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +150,9 @@ pub struct Trainer {
     end: (u64, u64),
     gamma: f32,
     normalizes_rewards: bool,
+    /// What moves the policy's noise besides the gradient, and the method's index of what is scheduled of it.
+    noise_control: NoiseControl,
+    noise: Option<usize>,
     /// The metrics at the checkpoint that it was restored from, until it has trained again.
     restored_metrics: Option<Metrics>,
     /// The columns of the metrics, where they are not all that there are.
@@ -190,7 +196,8 @@ impl Trainer {
         }
         let (observation, action) = (RowShape::from(envs.observation_space()), envs.action_space().clone());
         let mut init = Pcg64::for_purpose(run.seed, "initialisation", 0);
-        let policy = ActorCritic::new(&config.policy, observation, &action, &mut init);
+        let mut policy = ActorCritic::new(&config.policy, observation, &action, &mut init);
+        policy.set_noise(noise_groups(run.n_envs, config.noise_spread()));
         let gamma = config.method.gamma();
         let normalizes = (run.normalize_observations, run.normalize_rewards && !run.sign_rewards);
         let mut normalizer = Normalizer::new(observation.numbers(), run.n_envs, normalizes.0, normalizes.1, gamma);
@@ -232,6 +239,8 @@ impl Trainer {
             end: config.end()?,
             gamma: gamma as f32,
             normalizes_rewards: normalizes.1,
+            noise_control: run.noise_control,
+            noise: config.method.index("noise").ok(),
             restored_metrics: None,
             columns: None,
             policy,
@@ -319,6 +328,7 @@ impl Trainer {
             false => chosen.min(usize::try_from(self.left()).unwrap_or(chosen)),
         };
         self.rollout.set_steps(steps);
+        self.change_noise();
         collect(
             &mut self.rollout,
             &mut self.envs,
@@ -364,9 +374,31 @@ impl Trainer {
                 break;
             }
         }
+        self.follow_noise();
         self.counters.rollouts += 1;
         self.counters.steps += self.rollout.batch_size() as u64;
         Ok(())
+    }
+
+    /// Changes the policy's noise as the value in force says, before a rollout.
+    fn change_noise(&mut self) {
+        let factor = self.noise.map_or(1.0, |index| self.method.settings().get(index));
+        self.rollout.widened = factor.ln() as f32;
+        self.policy.widen(factor.powf(100.0 * self.rollout_share()));
+    }
+
+    /// Moves the policy's noise to where more was earned in the rollout, where that is wanted.
+    fn follow_noise(&mut self) {
+        if self.noise_control == NoiseControl::Greedy
+            && let Some(comparison) = self.rollout.noise_comparison(self.gamma)
+        {
+            self.policy.widen(greedy_factor(comparison, self.rollout_share()));
+        }
+    }
+
+    /// The share of the training that the rollout is.
+    fn rollout_share(&self) -> f64 {
+        self.rollout.batch_size() as f64 / self.steps.max(1) as f64
     }
 
     /// Puts other values of the scheduled hyperparameters in force, from the next update or rollout on. For a member of
