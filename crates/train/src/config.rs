@@ -19,7 +19,7 @@ use crate::defaults::{self, Origin};
 use crate::population::PopulationSettings;
 use crate::registry::Registry;
 use crate::scheduler::Scheduler;
-use crate::settings::{Assignment, Name, Preset, RewardSettings, RunSettings};
+use crate::settings::{Assignment, Defaults, Name, Preset, RewardSettings, RunSettings};
 
 pub use error::ConfigError;
 
@@ -113,7 +113,7 @@ impl Config {
             origins: HashMap::new(),
         };
         // What is said of these decides the layers below all other assignments.
-        const DECISIVE: [&str; 3] = ["task", "algo", "preset"];
+        const DECISIVE: [&str; 4] = ["task", "algo", "preset", "defaults"];
         let decisive = |key: &str| {
             let mut said = assignments.iter().filter(|assignment| assignment.key == key);
             said.next_back()
@@ -122,6 +122,10 @@ impl Config {
             if let Some(assignment) = decisive(key) {
                 config.run.assign(key, &assignment.value)?;
             }
+        }
+        if decisive("defaults").is_none() && config.run.preset == Preset::Paper {
+            config.run.defaults = Defaults::Task;
+            config.origins.insert("defaults".to_string(), Origin::Preset);
         }
         if decisive("algo").is_none() && !config.run.task.is_empty() {
             config.run.algo = Name::new(defaults::algorithm(&config.run.task));
@@ -134,8 +138,8 @@ impl Config {
             for assignment in assignments.iter().filter(|said| said.key.starts_with("env.")) {
                 config.assign(&assignment.key, &assignment.value)?;
             }
-            for (origin, key, value) in defaults::of(&config.task()?, config.run.algo.name()) {
-                config.assign(key, value)?;
+            for (origin, key, value) in defaults::of(&config.task()?, config.run.algo.name(), config.run.defaults) {
+                config.assign(key, &value)?;
                 let key = config.qualify(key)?;
                 config.origins.extend(origin.map(|origin| (key, origin)));
             }
@@ -228,9 +232,13 @@ impl Config {
     }
 
     /// Reads the assignments of a run's stored configuration. In one from before steps could be measured by divergence
-    /// they are measured by rates.
+    /// they are measured by rates; in one from before there was one setting for every task, what it does not say is what
+    /// it was for the task.
     pub fn read_stored(text: &str) -> Result<Vec<Assignment>, ConfigError> {
         let mut said = Self::read_toml(text)?;
+        if !said.iter().any(|assignment| assignment.key == "defaults") {
+            said.push(Assignment::new("defaults", Defaults::Task.name()));
+        }
         for method in ["a2c", "ppo"] {
             let (section, control) = (format!("{method}."), format!("{method}.step_control"));
             let is_older = !said.iter().any(|assignment| assignment.key == control);

@@ -3,7 +3,11 @@
 //! Where every step earns the same reward, the reward rate says nothing about the policy: there the hyper-agent is
 //! scored by episode returns. The scores that these settings reach, with their seeds, are in `docs/defaults.md`.
 
+use std::borrow::Cow;
+
 use epgt_envs::{TaskSpec, family};
+
+use crate::settings::Defaults;
 
 /// The method that a user gets who names only the task: PPO where a simulator is the work, since it makes more of every
 /// step.
@@ -43,7 +47,11 @@ impl Origin {
 
 /// `key = value` pairs for a task and method, laid upon the settings' own defaults; each with where it comes from, or
 /// `None` where it is the same for every task that has no settings of its own.
-pub fn of(task: &TaskSpec, method: &str) -> impl Iterator<Item = (Option<Origin>, &'static str, &'static str)> + use<> {
+pub fn of(
+    task: &TaskSpec,
+    method: &str,
+    whose: Defaults,
+) -> impl Iterator<Item = (Option<Origin>, &'static str, Cow<'static, str>)> + use<> {
     let is_known = epgt_envs::tasks().iter().any(|known| known.id == task.id);
     let (family, origin) = match is_known {
         _ if task.is_atari() => ("atari", Origin::Properties),
@@ -55,6 +63,7 @@ pub fn of(task: &TaskSpec, method: &str) -> impl Iterator<Item = (Option<Origin>
     };
     let of_method = match method {
         "a2c" => a2c,
+        "ppo" if whose == Defaults::Universal => universal_ppo,
         "ppo" => ppo,
         "acktr" => acktr,
         // Of a method of somebody's own nothing is known.
@@ -67,12 +76,24 @@ pub fn of(task: &TaskSpec, method: &str) -> impl Iterator<Item = (Option<Origin>
         (every, every),
         (of_method(family), of_method("")),
     ];
-    layers.into_iter().flat_map(move |(pairs, shared)| {
+    let pairs = layers.into_iter().flat_map(move |(pairs, shared)| {
         let own = pairs != shared;
         pairs
             .iter()
-            .map(move |&(key, value)| (own.then_some(origin), key, value))
-    })
+            .map(move |&(key, value)| (own.then_some(origin), key, Cow::Borrowed(value)))
+    });
+    let looks_ahead = whose == Defaults::Universal && method == "ppo" && task.image.is_none();
+    let gamma = looks_ahead.then(|| discount(task.max_episode_steps));
+    pairs.chain(gamma.map(|gamma| (Some(Origin::Properties), "ppo.gamma", gamma.to_string().into())))
+}
+
+/// The discount factor that looks a third of an episode ahead. Episodes without a limit are taken to last 1000 steps.
+fn discount(max_episode_steps: u32) -> f64 {
+    let steps = match max_episode_steps {
+        u32::MAX => 1000,
+        limit => limit.clamp(10, 10_000),
+    };
+    1.0 - 3.0 / f64::from(steps)
 }
 
 /// What holds for every method.
@@ -130,6 +151,22 @@ fn a2c(family: &str) -> Pairs {
         "LunarLander" | "LunarLanderContinuous" => &[("n_envs", "16"), ("a2c.gamma", "0.999"), ("a2c.ent_coef", "0.0")],
         // An entropy bonus with normalised rewards lets the deviation of continuous actions run away on MuJoCo tasks.
         _ => &[("n_envs", "16"), ("a2c.ent_coef", "0.0")],
+    }
+}
+
+/// PPO on whatever observes numbers: one setting. Its actions are drawn in units of their range, with a noise whose
+/// length does not grow with their number.
+fn universal_ppo(family: &str) -> Pairs {
+    match family {
+        "PixelCatch" | "atari" | "images" => ppo(family),
+        _ => &[
+            ("n_envs", "8"),
+            ("ppo.n_steps", "256"),
+            ("ppo.batch_size", "64"),
+            ("ppo.learning_rate_schedule", "linear"),
+            ("policy.action_unit", "range"),
+            ("policy.log_std_init", "auto"),
+        ],
     }
 }
 

@@ -62,6 +62,6 @@ pub use remembered::{Remembered, remembered};
 pub use run::{BEST_POLICY, CHECKPOINT, CONFIG, LAST_POLICY, RESULT, Run};
 pub use scheduler::{RuleKind, Scheduler};
 pub use seeds::{SeedRun, begin_seeds, seed_runs, seed_runs_in};
-pub use settings::{Assignment, Device, Name, Preset, RewardSettings, RunSettings};
+pub use settings::{Assignment, Defaults, Device, Name, Preset, RewardSettings, RunSettings};
 pub use trainer::{Counters, SavedTrainer, TrainError, Trainer};
 pub use training::Training;

@@ -18,6 +18,16 @@ choice! {
 }
 
 choice! {
+    /// Whose settings lie below all others.
+    pub enum Defaults {
+        /// One for every task.
+        Universal = "universal",
+        /// Those that were tuned for the task by its name.
+        Task = "task",
+    }
+}
+
+choice! {
     /// The processor that the networks are on.
     pub enum Device {
         /// A GPU where there is one and the networks suit it, else the CPU.
@@ -81,6 +91,9 @@ settings! {
         /// The hyper-agent's settings that the others are laid upon: default (best evidence) or paper (exactly the
         /// paper).
         pub preset: Preset = Preset::Default;
+        /// The settings that all others are laid upon: one for every task (universal), or those that were tuned for the
+        /// task by its name (task), which the paper's preset has.
+        pub defaults: Defaults = Defaults::Universal;
         /// The one number that determines everything random.
         pub seed: u64 = 0;
         /// A policy file to start from, or the directory of a run whose best policy it is; empty to start from random
