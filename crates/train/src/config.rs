@@ -660,6 +660,55 @@ mod tests {
         }
     }
 
+    /// The value of a setting, as it is printed.
+    fn value(config: &Config, section: &str, key: &str) -> String {
+        let sections = config.sections();
+        let (_, entries) = sections.iter().find(|(name, _)| *name == section).unwrap();
+        entries.iter().find(|entry| entry.key == key).unwrap().value.clone()
+    }
+
+    #[test]
+    fn ppo_has_one_setting_for_every_task_and_looks_ahead_by_the_length_of_an_episode() {
+        let of = |task: &str| with(&[("task", task), ("algo", "ppo")]).unwrap();
+        let gamma = |task: &str| of(task).method.gamma();
+        assert_eq!((gamma("Pendulum-v1"), gamma("CartPole-v1")), (0.975, 0.99));
+        assert_eq!((gamma("HalfCheetah-v4"), gamma("BipedalWalker-v3")), (0.995, 1.0 - 5.0 / 1600.0));
+        let rest = |task: &str| {
+            let config = of(task);
+            let mut method = config.method.entries();
+            method.retain(|entry| entry.key != "gamma");
+            (method, config.policy.entries(), config.run.n_envs)
+        };
+        let usual = rest("HalfCheetah-v4");
+        for task in epgt_envs::tasks().iter().filter(|task| task.image.is_none()) {
+            assert_eq!(rest(&task.id), usual, "{}", task.id);
+        }
+        assert!(of("Pendulum-v1").to_toml_with_origins().contains("# From the task's properties.\ngamma = 0.975\n"));
+        for (length, expected) in [(20, 0.75), (5000, 0.999), (u32::MAX, 0.995)] {
+            let make = epgt_envs::classic::Pendulum::new;
+            let task = epgt_envs::TaskSpec::new("Own-v0", make).with_max_episode_steps(length);
+            let registry = Arc::new(Registry::new().with_task(task));
+            let said = [("task", "Own-v0"), ("algo", "ppo")].map(|(key, value)| Assignment::new(key, value));
+            let config = Config::build_in(&registry, &said).unwrap();
+            assert_eq!(config.method.gamma(), expected, "{length}");
+            assert_eq!((config.method.entries().len(), config.policy.entries()), (usual.0.len() + 1, usual.1.clone()));
+        }
+    }
+
+    #[test]
+    fn what_was_tuned_by_name_is_there_for_who_asks_for_it_and_for_the_paper() {
+        for said in [("defaults", "task"), ("preset", "paper")] {
+            let config = with(&[("task", "LunarLander-v3"), ("algo", "ppo"), said]).unwrap();
+            assert_eq!((config.run.n_envs, config.method.gamma()), (4, 0.999), "{said:?}");
+            assert_eq!(value(&config, "policy", "action_unit"), "\"task\"");
+        }
+        // A configuration that was stored before there was one setting means the task's.
+        let stored = "task = \"HalfCheetah-v4\"\nalgo = \"ppo\"\n[ppo]\ngamma = 0.9\n";
+        let config = Config::build(&Config::read_stored(stored).unwrap()).unwrap();
+        assert_eq!((config.run.n_envs, config.method.gamma()), (1, 0.9));
+        assert_eq!(value(&config, "policy", "log_std_init"), "0.0");
+    }
+
     #[test]
     fn what_decides_nothing_cannot_be_scheduled() {
         let refused = |pairs: &[(&str, &str)]| with(pairs).unwrap_err().to_string();

@@ -87,13 +87,13 @@ pub fn of(
     pairs.chain(gamma.map(|gamma| (Some(Origin::Properties), "ppo.gamma", gamma.to_string().into())))
 }
 
-/// The discount factor that looks a third of an episode ahead. Episodes without a limit are taken to last 1000 steps.
+/// The discount factor that looks a fifth of an episode ahead. Episodes without a limit are taken to last 1000 steps.
 fn discount(max_episode_steps: u32) -> f64 {
     let steps = match max_episode_steps {
         u32::MAX => 1000,
-        limit => limit.clamp(10, 10_000),
+        limit => limit.clamp(20, 10_000),
     };
-    1.0 - 3.0 / f64::from(steps)
+    1.0 - 5.0 / f64::from(steps)
 }
 
 /// What holds for every method.
@@ -164,6 +164,7 @@ fn universal_ppo(family: &str) -> Pairs {
             ("ppo.n_steps", "256"),
             ("ppo.batch_size", "64"),
             ("ppo.learning_rate_schedule", "linear"),
+            ("policy.hidden", "[64, 64]"),
             ("policy.action_unit", "range"),
             ("policy.log_std_init", "auto"),
         ],
