@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use browser::Browser;
 use common::Place;
+use epgt_report::chart::palette::TONES;
 use epgt_testing::needs;
 use serde_json::Value;
 
@@ -581,6 +582,13 @@ const FAULTS: &str = r#"(() => {
     return { faults, texts: boxes.length, lines: document.querySelectorAll("path.line").length };
 })()"#;
 
+/// A tone of the report as a browser tells colours.
+fn tone(name: &str, dark: bool) -> String {
+    let (_, light, deep) = TONES.iter().find(|tone| tone.0 == name).expect(name);
+    let number = u32::from_str_radix(&(if dark { deep } else { light })[1..], 16).unwrap();
+    format!("rgb({}, {}, {})", number >> 16, number >> 8 & 255, number & 255)
+}
+
 #[needs(browser)]
 #[test]
 fn in_a_browser_nothing_is_cut_or_overlaps_at_any_width_light_or_dark() {
@@ -611,8 +619,15 @@ fn in_a_browser_nothing_is_cut_or_overlaps_at_any_width_light_or_dark() {
             found["texts"].as_u64() > Some(60) && found["lines"].as_u64() > Some(6),
             "{found}"
         );
-        let ground = browser.evaluate("getComputedStyle(document.querySelector('.card')).backgroundColor");
-        assert_eq!(ground == "rgb(255, 255, 255)", !dark, "{ground}");
+        // The page has the report's own tones, of the face that the reader prefers.
+        for (of, property, name) in [
+            ("body", "backgroundColor", "ground"),
+            (".card", "backgroundColor", "surface"),
+            ("h1", "color", "ink"),
+        ] {
+            let painted = format!("getComputedStyle(document.querySelector('{of}')).{property}");
+            assert_eq!(browser.evaluate(&painted), tone(name, dark), "{name} at {width}, dark: {dark}");
+        }
     }
     // A name is a text, whatever it says; the policy is seen; a new row is drawn.
     let shown = "[...document.querySelectorAll('.name')].map(name => name.textContent)";
