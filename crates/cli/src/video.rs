@@ -376,7 +376,11 @@ mod tests {
                     .iter()
                     .enumerate()
                     .all(|(index, (step, _))| *step == index as u64 * reel.stride);
-                assert!(even, "frames of {steps} steps at {rate} are apart by more or less than {}", reel.stride);
+                assert!(
+                    even,
+                    "frames of {steps} steps at {rate} are apart by more or less than {}",
+                    reel.stride
+                );
                 let timed: Vec<u64> = reel.timed(ticks).map(|(_, shown)| shown).collect();
                 let (end, moving) = timed.split_last().unwrap();
                 assert_eq!(*end, ticks as u64);

@@ -626,7 +626,11 @@ fn in_a_browser_nothing_is_cut_or_overlaps_at_any_width_light_or_dark() {
             ("h1", "color", "ink"),
         ] {
             let painted = format!("getComputedStyle(document.querySelector('{of}')).{property}");
-            assert_eq!(browser.evaluate(&painted), tone(name, dark), "{name} at {width}, dark: {dark}");
+            assert_eq!(
+                browser.evaluate(&painted),
+                tone(name, dark),
+                "{name} at {width}, dark: {dark}"
+            );
         }
     }
     // A name is a text, whatever it says; the policy is seen; a new row is drawn.

@@ -368,18 +368,27 @@ impl Report {
         let methods =
             methods.map(|(index, (name, (said, whole)))| (name.as_str(), index, said.as_str(), whole.as_str()));
         self.page.methods(methods);
+        let several = collection.tasks.len() > 1;
         for task in &collection.tasks {
-            if collection.tasks.len() > 1 {
-                self.page.subheading(&task.name);
+            let (differences, scheduled) = (settings::differences(task), settings::scheduled(task));
+            if differences.is_none() && scheduled.is_empty() {
+                continue;
             }
-            if let Some(table) = settings::differences(task) {
-                self.page.note("Where the methods differ:");
+            // Of several tasks much is told several times, so each is one click away.
+            if several {
+                self.page.fold(&format!("Where the methods differ on {}", task.name));
+            }
+            if let Some(table) = differences {
+                if !several {
+                    self.page.note("Where the methods differ:");
+                }
                 self.tabulate(format!("settings-{}", task.name), table);
             }
-            for group in &task.groups {
-                if let Some(sentence) = settings::scheduled(&group.runs[0]) {
-                    self.page.note(&format!("{} schedules {sentence}.", group.name));
-                }
+            for sentence in &scheduled {
+                self.page.note(sentence);
+            }
+            if several {
+                self.page.end_fold();
             }
         }
         let shared = settings::all_shared(collection);

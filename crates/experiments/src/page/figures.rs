@@ -255,7 +255,7 @@ pub fn steps(task: &Task) -> Vec<Picture> {
 /// Epsilon, the size of the memory, and the encoder's reconstruction loss.
 pub fn hyper_agent(task: &Task) -> Vec<Picture> {
     let mut pictures = Vec::new();
-    for (column, title, slug, log) in [
+    for (column, title, slug, measured) in [
         (
             "hyper/epsilon",
             "Probability of a random choice (epsilon)",
@@ -270,17 +270,19 @@ pub fn hyper_agent(task: &Task) -> Vec<Picture> {
             true,
         ),
     ] {
+        // What is not measured is in force until it changes.
+        let of = if measured { banded } else { banded_steps };
         let remembers = |group: &&Group| column == "hyper/reconstruction_loss" || !is_fixed(group);
         let groups = task.groups.iter().filter(remembers);
         let series: Vec<Series> = groups
-            .filter_map(|group| banded(group, column))
+            .filter_map(|group| of(group, column))
             .filter(is_somewhere_above_zero)
             .collect();
         if series.is_empty() {
             continue;
         }
         let mut plot = Plot::new("", STEPS, "");
-        plot.log = log;
+        plot.log = measured;
         let figure = Figure::curves(format!("{title}, {}", task.name), plot, series);
         pictures.push(Picture::new(format!("{slug}-{}", task.name), figure));
     }
@@ -316,7 +318,8 @@ pub fn profile(title: &str, label: &str, file: &str, names: &[(&str, usize)], sc
         let points = thresholds.iter().zip(shares).map(|(&t, share)| [t, share]).collect();
         let around = thresholds.iter().zip(intervals);
         let around = around.map(|(&t, interval)| [t, interval.low, interval.high]);
-        series.push(Series::banded(*name, *index, points, around.collect()));
+        // It falls where a run's score is, and nowhere between.
+        series.push(Series::banded(*name, *index, points, around.collect()).in_steps());
     }
     let plot = Plot::new("", label, "share of runs above");
     Picture::new(file.to_string(), Figure::overlaid(title, plot, series))
