@@ -165,9 +165,14 @@ pub fn schedules(task: &Task) -> Vec<Picture> {
         let mut figure = Figure::of(format!("What was chosen on {}: {name}", task.name), panels);
         let runs = task.groups.iter().flat_map(|group| &group.runs);
         let most = runs.map(|run| run.condensed(name)).max().unwrap_or(1);
-        figure.note = match most {
-            1 => "thin: a run; bold: their mean; a value holds until the next choice".to_string(),
-            most => format!("thin: a run, each step the mean of up to {most} choices; bold: the mean of the runs"),
+        let several = task.groups.iter().any(|group| of(group, log).len() > 1);
+        figure.note = match (most, several) {
+            (1, false) => "a value holds until the next choice".to_string(),
+            (1, true) => "thin: a run; bold: their mean; a value holds until the next choice".to_string(),
+            (most, false) => format!("each step is the mean of up to {most} choices"),
+            (most, true) => {
+                format!("thin: a run, each step the mean of up to {most} choices; bold: the mean of the runs")
+            }
         };
         figure.share_axes();
         Some(Picture::new(format!("schedule-{name}-{}", task.name), figure))
@@ -193,14 +198,15 @@ fn schedule(group: &Group, curves: &[Curve], log: bool) -> Option<Plot> {
     together.intervals.clear();
     let mut plot = Plot::new(&group.name, STEPS, "");
     (plot.about, plot.log) = (Some(group.index), log);
-    plot.series = curves
-        .iter()
-        .map(|curve| thread(group.index, curve).in_steps())
-        .collect();
     // One run is its own mean.
-    if curves.len() > 1 {
-        plot.series.push(series(group, &together).in_steps());
+    if let [alone] = curves {
+        let points = alone.steps.iter().zip(&alone.values);
+        let points = points.map(|(&step, &value)| [step, value]).collect();
+        plot.series = vec![Series::line(&group.name, group.index, points).in_steps()];
+        return Some(plot);
     }
+    let threads = curves.iter().map(|curve| thread(group.index, curve).in_steps());
+    plot.series = threads.chain([series(group, &together).in_steps()]).collect();
     Some(plot)
 }
 
