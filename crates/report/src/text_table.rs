@@ -388,7 +388,10 @@ mod tests {
         let mut table = TextTable::new(&["method", "mean", "P", "d"]);
         table.row(&["a", "1.0", "-", ""]).row(&["b", "-", "-", "-"]);
         let page = table.html();
-        assert!(page.contains(">mean<") && !page.contains(">P<") && !page.contains(">d<"), "{page}");
+        assert!(
+            page.contains(">mean<") && !page.contains(">P<") && !page.contains(">d<"),
+            "{page}"
+        );
         assert_eq!(page.matches("<td").count(), 4);
         assert!(table.csv().starts_with("method,mean,P,d\n"));
         assert!(TextTable::new(&["method", "mean"]).html().contains(">mean<"));

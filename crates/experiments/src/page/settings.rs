@@ -240,16 +240,23 @@ pub fn makers(tasks: &[Task]) -> String {
     text
 }
 
-/// The commands that make the runs again, and the one that wrote the report.
+/// The commands that make the runs again, in the order in which they were given, since one may need what another has
+/// made; at the end the one that wrote the report.
 pub fn commands(tasks: &[Task], own: &str) -> Vec<String> {
-    let mut commands: Vec<String> = Vec::new();
+    let mut begun: Vec<(String, String)> = Vec::new();
     let mut silent = 0;
     for marker in markers(tasks) {
         // Those after the first went on with what that one had begun.
         match marker.and_then(|marker| marker.history.into_iter().next()) {
-            Some(first) if commands.contains(&first.command) => {}
-            Some(first) => commands.push(first.command),
+            Some(first) => begun.push((first.date, first.command)),
             None => silent += 1,
+        }
+    }
+    begun.sort_by(|one, other| one.0.cmp(&other.0));
+    let mut commands: Vec<String> = Vec::new();
+    for (_, command) in begun {
+        if !commands.contains(&command) {
+            commands.push(command);
         }
     }
     if silent > 0 {
