@@ -68,7 +68,8 @@ impl Watcher {
     fn events(&self, query: &str) -> Events {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("a connection");
         let path = format!("/{}/events{query}", self.token);
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        // To a reader of this version the body comes as it is, in no chunks.
+        write!(stream, "GET {path} HTTP/1.0\r\nHost: localhost\r\n\r\n").unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         Events(BufReader::new(stream))
     }
@@ -216,14 +217,6 @@ fn only_who_has_the_token_and_means_this_machine_can_read_and_nobody_can_write()
             "405 Method Not Allowed",
             "can only be read",
         ),
-        (
-            "HEAD",
-            whole.as_str(),
-            "127.0.0.1",
-            "405 Method Not Allowed",
-            "can only be read",
-        ),
-        ("nonsense\0", "x", "127.0.0.1", "400 Bad Request", "not HTTP"),
     ] {
         let (head, body) = watcher.ask(method, path, host);
         assert!(
@@ -233,6 +226,15 @@ fn only_who_has_the_token_and_means_this_machine_can_read_and_nobody_can_write()
         assert!(head.contains("nosniff") && head.contains("no-store"), "{head}");
         assert!(body.contains(sentence) && body.lines().count() == 1, "{body}");
     }
+    // An answer to HEAD has no body.
+    let (head, body) = watcher.ask("HEAD", &whole, "127.0.0.1");
+    assert!(head.starts_with("HTTP/1.1 405 ") && body.is_empty(), "{head}");
+    // What is no HTTP is told so, and no more.
+    let (head, body) = watcher.ask("nonsense\0", "x", "127.0.0.1");
+    assert!(
+        head.starts_with("HTTP/1.1 400 Bad Request\r\n") && body.is_empty(),
+        "{head}"
+    );
     for path in ["/../../etc/passwd", "/page.rs", "/events/1", "/picture?run=99"] {
         assert!(watcher.get(path).0.starts_with("HTTP/1.1 404 Not Found\r\n"), "{path}");
     }
@@ -489,7 +491,7 @@ fn a_policy_is_played_where_it_is_looked_at() {
     let mut stream = TcpStream::connect(("127.0.0.1", watcher.port)).unwrap();
     write!(
         stream,
-        "GET /{}/picture?run={} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "GET /{}/picture?run={} HTTP/1.0\r\nHost: localhost\r\n\r\n",
         watcher.token, told["id"]
     )
     .unwrap();
@@ -513,7 +515,7 @@ fn a_policy_is_played_where_it_is_looked_at() {
     assert!(kind == b'p' && image.starts_with(b"\x89PNG"));
     // One is played at a time.
     let (_, body) = watcher.get(&format!("/picture?run={}", told["id"]));
-    assert!(body.ends_with("{\"busy\":true}"), "{body}");
+    assert!(body.contains("{\"busy\":true}"), "{body}");
 }
 
 #[test]
