@@ -94,7 +94,7 @@ impl Server {
     fn answer(&self, request: &Request) -> Answer {
         let path = match self.permitted(request) {
             Ok(path) => path,
-            Err(refusal) => return refusal,
+            Err((status, sentence)) => return refusal(status, sentence),
         };
         match path {
             "" => {
@@ -119,23 +119,21 @@ impl Server {
         }
     }
 
-    /// The path behind the token, where the request may be answered.
-    fn permitted<'a>(&self, request: &'a Request) -> Result<&'a str, Answer> {
+    /// The path behind the token, where the request may be answered; else a status and a sentence that says why.
+    fn permitted<'a>(&self, request: &'a Request) -> Result<&'a str, (StatusCode, &'static str)> {
         if !request.means_this_machine() {
             let sentence = "This page is read as 127.0.0.1 or localhost, and under no other name.";
-            return Err(refusal(StatusCode::FORBIDDEN, sentence));
+            return Err((StatusCode::FORBIDDEN, sentence));
         }
         let path = request.path.strip_prefix('/').unwrap_or_default();
         let end = path.find('/').unwrap_or(path.len());
         if !same(&path[..end], &self.token) {
             let sentence = "The address lacks the right token; open the whole address that the program printed.";
-            return Err(refusal(StatusCode::FORBIDDEN, sentence));
+            return Err((StatusCode::FORBIDDEN, sentence));
         }
         if request.method != "GET" {
             let sentence = "This page can only be read, with GET.";
-            let mut refusal = refusal(StatusCode::METHOD_NOT_ALLOWED, sentence);
-            refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
-            return Err(refusal);
+            return Err((StatusCode::METHOD_NOT_ALLOWED, sentence));
         }
         Ok(&path[end..])
     }
@@ -169,7 +167,11 @@ impl Drop for Reader {
 
 /// A request that is not answered, and a sentence that says why.
 pub fn refusal(status: StatusCode, sentence: &str) -> Answer {
-    whole(status, TEXT, format!("{sentence}\n"))
+    let mut refusal = whole(status, TEXT, format!("{sentence}\n"));
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
+    }
+    refusal
 }
 
 /// Letters and digits that nobody guesses.
