@@ -185,7 +185,7 @@ impl Reel {
             self.begin(shot.steps_per_second);
         }
         if shot.step.is_multiple_of(self.stride) || shot.over {
-            self.keep(shot.step, shot.picture()?);
+            self.keep(shot.step, shot.over, shot.picture()?);
         }
         Ok(true)
     }
@@ -196,12 +196,15 @@ impl Reel {
     }
 
     /// Keeps a picture. How long the episode is turns out as it goes: where there is no room left, every other picture
-    /// goes, and from there on only half as many are taken.
-    fn keep(&mut self, step: u64, picture: Picture) {
+    /// goes, and from there on only half as many are taken; the last one stays, wherever it falls.
+    fn keep(&mut self, step: u64, last: bool, picture: Picture) {
         if self.frames.len() + 1 >= self.limits.frames || self.bytes > MOST_BYTES {
             self.stride *= 2;
             self.frames.retain(|(step, _)| step.is_multiple_of(self.stride));
             self.bytes = self.frames.iter().map(|(_, picture)| bytes(picture)).sum();
+            if !last && !step.is_multiple_of(self.stride) {
+                return;
+            }
         }
         self.bytes += bytes(&picture);
         self.frames.push((step, picture));
@@ -343,7 +346,7 @@ mod tests {
                     pixels: vec![[(step % 256) as u8; 3]; side * side],
                 },
             };
-            reel.keep(step, picture);
+            reel.keep(step, step == steps, picture);
         }
         reel
     }
@@ -369,6 +372,15 @@ mod tests {
                     "{count} of {steps} steps"
                 );
                 assert_eq!(reel.frames.last().map(|(step, _)| *step), Some(steps));
+                let even = reel.frames[..count - 1]
+                    .iter()
+                    .enumerate()
+                    .all(|(index, (step, _))| *step == index as u64 * reel.stride);
+                assert!(
+                    even,
+                    "frames of {steps} steps at {rate} are apart by more or less than {}",
+                    reel.stride
+                );
                 let timed: Vec<u64> = reel.timed(ticks).map(|(_, shown)| shown).collect();
                 let (end, moving) = timed.split_last().unwrap();
                 assert_eq!(*end, ticks as u64);

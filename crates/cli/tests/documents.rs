@@ -45,12 +45,13 @@ const NOT_RUN: [(&str, &str); 6] = [
 ];
 
 /// What begins with the program's name in running text and is no command, and what it is.
-const NO_COMMANDS: [(&str, &str); 2] = [
+const NO_COMMANDS: [(&str, &str); 3] = [
     (
         "epgt --preset paper",
         "a row of the speed tables: the scheduler epgt with the preset paper",
     ),
     ("epgt delta", "a method of an experiment"),
+    ("epgt paper", "a method of an experiment"),
 ];
 
 /// What a document presumes: commands that were run before, as another document says.

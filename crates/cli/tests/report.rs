@@ -124,6 +124,39 @@ fn methods_outside_an_experiment_are_named_by_what_sets_them_apart() {
         "{ended:?}"
     );
     assert!(page.contains(">gamma=0.9<") && page.contains(">gamma=0.99<"));
+    // A second page beside it has its own pictures, and either can be written again.
+    for name in ["other", "page"] {
+        let ended = place.run(&["report", "c", "--out", &format!("{name}.html")]);
+        assert!(
+            ended.stdout.ends_with(&format!("the files are in {name}\n")),
+            "{ended:?}"
+        );
+        assert!(place.path(&format!("{name}/learning-CartPole-v1.svg")).is_file());
+    }
+}
+
+#[test]
+fn the_commands_that_make_it_again_are_in_the_order_in_which_they_were_given() {
+    let place = Place::new();
+    for (name, seed) in [("a", "0"), ("b", "1")] {
+        place.train(name, &["--steps", "2000", "--seed", seed]);
+    }
+    // The one that is found first was given last.
+    let marker = std::fs::read_to_string(place.path("a/epgt.json")).unwrap();
+    let (before, rest) = marker.split_once("\"date\": \"").expect("a date");
+    let (_, after) = rest.split_once('"').expect("the date's end");
+    place.write(
+        "a/epgt.json",
+        &format!("{before}\"date\": \"2999-01-01T00:00:00Z\"{after}"),
+    );
+    place.run(&["report", "a", "b", "--out", "page.html"]);
+    let page = std::fs::read_to_string(place.path("page.html")).unwrap();
+    let (_, commands) = page.split_once("The commands that make it again").expect("commands");
+    let at = |part: &str| commands.find(part).expect(part);
+    assert!(
+        at("--out b") < at("--out a") && at("--out a") < at("epgt report a b"),
+        "{commands}"
+    );
 }
 
 /// The rows of a table of `epgt compare` as (method, runs, mean, interval, d).

@@ -328,12 +328,22 @@ fn telling_apart<'a>(methods: &[Method], alike: &[usize], differing: &[&'a str])
     chosen
 }
 
-/// A setting in a name: the algorithm and the scheduler speak for themselves.
+/// A setting in a name: the algorithm and the scheduler speak for themselves, and the policy that a run begins with has
+/// the name of its run.
 fn said(key: &str, text: &str) -> String {
-    match key {
-        "algo" | "scheduler" => value(text),
-        key => format!("{}={}", bare(key), value(text)),
+    match (key, text) {
+        ("algo" | "scheduler", text) => value(text),
+        (key, "") => format!("no {}", bare(key)),
+        ("init", path) => format!("init={}", value(&run_of(Path::new(path)))),
+        (key, text) => format!("{}={}", bare(key), value(text)),
     }
+}
+
+/// The last part of the path of a run, or of the run that a policy file lies in.
+fn run_of(path: &Path) -> String {
+    let folder = path.extension().and(path.parent()).and_then(Path::file_name);
+    let name = folder.or(path.file_name());
+    name.unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 fn value(text: &str) -> String {
@@ -387,6 +397,25 @@ mod tests {
         let mut names = ["a", "b", "a", "a (2)", "a"].map(String::from);
         number_equals(&mut names, |a, b| (a, b) == (0, 4));
         assert_eq!(names, ["a", "b", "a (2)", "a (2) (2)", "a"]);
+    }
+
+    #[test]
+    fn a_setting_is_said_in_few_words() {
+        for (key, value, words) in [
+            ("scheduler", "epgt", "epgt"),
+            ("a2c.gamma", "0.9", "gamma=0.9"),
+            ("init", "", "no init"),
+            (
+                "init",
+                "/home/me/runs/CartPole-v1-a2c-epgt-s0",
+                "init=CartPole-v1-a2c-epgt-s0",
+            ),
+            ("init", "runs/first/best.safetensors", "init=first"),
+            ("init", "best.safetensors", "init=best.safetensors"),
+            ("init", "/", "init=/"),
+        ] {
+            assert_eq!(said(key, value), words);
+        }
     }
 
     #[test]

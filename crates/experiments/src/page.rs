@@ -62,7 +62,7 @@ pub struct Request {
     pub paper: Option<Paper>,
 }
 
-/// Writes the report on all runs below some directories, and its pictures and tables into the folder `report` beside it.
+/// Writes the report on all runs below some directories, and its pictures and tables into the folder of the same name beside it.
 pub fn write(directories: &[PathBuf], request: &Request) -> Result<Written, ExperimentError> {
     let (found, broken) = runs::find(directories)?;
     if found.is_empty() {
@@ -77,7 +77,7 @@ pub fn write(directories: &[PathBuf], request: &Request) -> Result<Written, Expe
         Some(path) => path.clone(),
         None => directories[0].join("report.html"),
     };
-    let folder = page.parent().unwrap_or(Path::new("")).join("report");
+    let folder = folder_of(&page);
     refuse_foreign(&page, &folder)?;
     let mut report = Report {
         page: Page::new(request.title.as_deref().unwrap_or("What the runs have come to")),
@@ -123,6 +123,15 @@ pub fn write(directories: &[PathBuf], request: &Request) -> Result<Written, Expe
         printed,
         left_out: broken.into_iter().chain(collection.twice).collect(),
     })
+}
+
+/// The folder that belongs to a page, so that two pages beside each other have their own: its name without the ending,
+/// `report` where it has none.
+fn folder_of(page: &Path) -> PathBuf {
+    match page.extension() {
+        Some(_) => page.with_extension(""),
+        None => page.with_file_name("report"),
+    }
 }
 
 fn all_groups(collection: &Collection) -> impl Iterator<Item = &Group> {
@@ -368,18 +377,27 @@ impl Report {
         let methods =
             methods.map(|(index, (name, (said, whole)))| (name.as_str(), index, said.as_str(), whole.as_str()));
         self.page.methods(methods);
+        let several = collection.tasks.len() > 1;
         for task in &collection.tasks {
-            if collection.tasks.len() > 1 {
-                self.page.subheading(&task.name);
+            let (differences, scheduled) = (settings::differences(task), settings::scheduled(task));
+            if differences.is_none() && scheduled.is_empty() {
+                continue;
             }
-            if let Some(table) = settings::differences(task) {
-                self.page.note("Where the methods differ:");
+            // Of several tasks much is told several times, so each is one click away.
+            if several {
+                self.page.fold(&format!("Where the methods differ on {}", task.name));
+            }
+            if let Some(table) = differences {
+                if !several {
+                    self.page.note("Where the methods differ:");
+                }
                 self.tabulate(format!("settings-{}", task.name), table);
             }
-            for group in &task.groups {
-                if let Some(sentence) = settings::scheduled(&group.runs[0]) {
-                    self.page.note(&format!("{} schedules {sentence}.", group.name));
-                }
+            for sentence in &scheduled {
+                self.page.note(sentence);
+            }
+            if several {
+                self.page.end_fold();
             }
         }
         let shared = settings::all_shared(collection);

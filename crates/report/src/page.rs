@@ -90,7 +90,8 @@ impl Page {
         for figure in figures {
             let (kind, panels) = match figure.panels.len() {
                 1 => ("", "panels one"),
-                2 => ("", "panels two"),
+                2 => (" class=\"wide\"", "panels two"),
+                4 => (" class=\"wide\"", "panels four"),
                 3 | 5 | 6 | 9 => (" class=\"wide\"", "panels three"),
                 _ => (" class=\"wide\"", "panels"),
             };

@@ -288,20 +288,24 @@ impl TextTable {
         self.html_with(html)
     }
 
-    /// The same with the first field of a row as `first` writes it, which has to escape it.
+    /// The same with the first field of a row as `first` writes it, which has to escape it. A column that says nothing of
+    /// any row is left out.
     pub(crate) fn html_with(&self, first: impl Fn(&str) -> String) -> String {
         let columns = lay_out(&self.fields, self.columns);
         let mut rows = self.fields.chunks(self.columns.max(1));
         let header = rows.next().unwrap_or_default();
         let class = |column: &Column| if column.numeric { " class=\"n\"" } else { "" };
+        let body = |at: usize| rows.clone().filter_map(move |row| row.get(at));
+        let says = |at: &usize| *at == 0 || rows.len() == 0 || !body(*at).all(|field| is_blank(field));
+        let shown: Vec<usize> = (0..self.columns).filter(says).collect();
         let mut text = String::from("<table><thead><tr>");
-        for (field, column) in header.iter().zip(&columns) {
+        for (field, column) in shown.iter().map(|&at| (&header[at], &columns[at])) {
             text.push_str(&format!("<th{}>{}</th>", class(column), html(field)));
         }
         text.push_str("</tr></thead><tbody>");
         for row in rows {
             text.push_str("<tr>");
-            for (at, (field, column)) in row.iter().zip(&columns).enumerate() {
+            for (at, field, column) in shown.iter().map(|&at| (at, &row[at], &columns[at])) {
                 text.push_str(&match at {
                     0 => format!("<td{}>{}</td>", class(column), first(field)),
                     _ => format!(
@@ -378,6 +382,20 @@ fn is_number(field: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_leaves_out_a_column_that_says_nothing_and_a_file_has_it() {
+        let mut table = TextTable::new(&["method", "mean", "P", "d"]);
+        table.row(&["a", "1.0", "-", ""]).row(&["b", "-", "-", "-"]);
+        let page = table.html();
+        assert!(
+            page.contains(">mean<") && !page.contains(">P<") && !page.contains(">d<"),
+            "{page}"
+        );
+        assert_eq!(page.matches("<td").count(), 4);
+        assert!(table.csv().starts_with("method,mean,P,d\n"));
+        assert!(TextTable::new(&["method", "mean"]).html().contains(">mean<"));
+    }
 
     #[test]
     fn numbers_with_signs_units_and_intervals_are_aligned_to_the_right() {

@@ -1,14 +1,13 @@
 //! Keeps a page current: what has changed, as soon as it has (server-sent events).
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
-use std::net::TcpStream;
+use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use crate::request::{begin, has_gone};
+use crate::request::Outlet;
 use crate::series::Cursor;
 use crate::watcher::{Shared, lock};
 
@@ -55,11 +54,10 @@ struct Told {
 }
 
 /// Sends everything, and then what changes, until the page is closed. `run` is the one whose curves it shows.
-pub fn send(stream: &mut TcpStream, shared: &Shared, run: Option<u64>) -> io::Result<()> {
+pub fn send(outlet: &Outlet, shared: &Shared, run: Option<u64>) -> io::Result<()> {
     let run = run.and_then(|run| u32::try_from(run).ok());
     let _open = Open::new(shared, run);
-    begin(stream, "text/event-stream; charset=utf-8")?;
-    stream.write_all(b"retry: 1000\n\n")?;
+    outlet.send("retry: 1000\n\n")?;
     let mut told = Told::default();
     let mut quiet = 0;
     loop {
@@ -72,11 +70,11 @@ pub fn send(stream: &mut TcpStream, shared: &Shared, run: Option<u64>) -> io::Re
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let mut news = news;
             news.insert("now".to_string(), json!(now.as_secs_f64()));
-            stream.write_all(format!("data: {}\n\n", Value::Object(news)).as_bytes())?;
+            outlet.send(format!("data: {}\n\n", Value::Object(news)))?;
             std::thread::sleep(PAUSE);
         }
         shared.wait(told.version, NOTICE);
-        if has_gone(stream) {
+        if outlet.is_closed() {
             return Ok(());
         }
     }

@@ -21,7 +21,8 @@ pub fn file(path: &str) -> Option<(&'static str, &'static str)> {
     })
 }
 
-/// The colours of reports, which methods have here too: light or dark as the reader prefers, or as the page was told.
+/// The colours of reports, which methods have here too: light or dark as the reader prefers, from the first paint on, or
+/// as the page was told.
 fn colours() -> String {
     let face = |dark: bool| {
         let mut text = String::new();
@@ -34,7 +35,12 @@ fn colours() -> String {
         text
     };
     let (light, dark) = (face(false), face(true));
-    format!(":root{{color-scheme:light;{light}}}\n:root[data-face=dark]{{color-scheme:dark;{dark}}}\n")
+    let dark = format!("color-scheme:dark;{dark}");
+    format!(
+        ":root{{color-scheme:light;{light}}}\n\
+         @media (prefers-color-scheme: dark){{:root:not([data-face]){{{dark}}}}}\n\
+         :root[data-face=dark]{{{dark}}}\n"
+    )
 }
 
 #[cfg(test)]

@@ -1,31 +1,41 @@
-//! The part of HTTP that a page on this machine needs: requests that only read, and answers that are whole.
+//! What a reader asks for, and answers that keep strangers out.
 
-use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::convert::Infallible;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::thread;
 use std::time::Duration;
 
-/// The head of a request is not longer.
-const LONGEST_HEAD: usize = 16 * 1024;
+use hyper::body::{Body, Bytes, Frame, SizeHint};
+use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
+use hyper::{Response, StatusCode};
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
 
-/// Headers of a request at most.
-const MOST_HEADERS: usize = 64;
+/// How long a reader may take, with its request or with a piece of what it is sent.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Bytes of a body that nobody wants, which are read so that the answer is.
-const MOST_IGNORED: usize = 64 * 1024;
+/// Pieces of an answer that wait for a reader.
+const WAITING: usize = 4;
 
-/// How long a reader may take, with its request or with what it is sent.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Words.
+pub const TEXT: &str = "text/plain; charset=utf-8";
 
 /// What every answer says: nothing is kept, nothing comes from elsewhere, and nobody else's page can hold this one.
-const HEADERS: &str = "Connection: close\r\n\
-    Cache-Control: no-store\r\n\
-    X-Content-Type-Options: nosniff\r\n\
-    X-Frame-Options: DENY\r\n\
-    Referrer-Policy: no-referrer\r\n\
-    Cross-Origin-Opener-Policy: same-origin\r\n\
-    Cross-Origin-Resource-Policy: same-origin\r\n\
-    Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; \
-    base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n";
+const HEADERS: [(&str, &str); 7] = [
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data: blob:; \
+         base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+];
 
 /// What is asked for.
 #[derive(Debug, PartialEq)]
@@ -35,74 +45,20 @@ pub struct Request {
     pub path: String,
     /// `name=value` pairs after the question mark.
     query: String,
-    /// The machine that the reader believes to speak to.
-    pub host: Option<String>,
-}
-
-/// A request that cannot be answered: the status, and a sentence that says why.
-#[derive(Debug, PartialEq)]
-pub struct Refusal(pub &'static str, pub String);
-
-impl Refusal {
-    pub fn new(status: &'static str, sentence: &str) -> Self {
-        Self(status, sentence.to_string())
-    }
+    /// The machine that the reader believes to speak to; of two it cannot be known which is meant.
+    host: Option<String>,
 }
 
 impl Request {
-    /// Reads the head of a request; `None` where the reader has gone without any.
-    pub fn read(stream: &mut TcpStream) -> io::Result<Result<Option<Self>, Refusal>> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        stream.set_nodelay(true)?;
-        let mut head = Vec::new();
-        loop {
-            let mut piece = [0; 2048];
-            let came = stream.read(&mut piece)?;
-            if came == 0 {
-                return Ok(Ok(None));
-            }
-            head.extend(&piece[..came]);
-            match Self::parse(&head) {
-                Ok(None) if head.len() < LONGEST_HEAD => {}
-                Ok(None) => {
-                    let refusal = Refusal::new("431 Request Header Fields Too Large", "The request is too long.");
-                    return Ok(Err(refusal));
-                }
-                parsed => return Ok(parsed),
-            }
-        }
-    }
-
-    /// Takes a head apart; `None` where it is not whole yet.
-    fn parse(head: &[u8]) -> Result<Option<Self>, Refusal> {
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
-        let mut request = httparse::Request::new(&mut headers);
-        let bad = || Refusal::new("400 Bad Request", "The request is not HTTP as this page speaks it.");
-        match request.parse(head) {
-            Ok(status) if status.is_partial() => return Ok(None),
-            Ok(_) => {}
-            Err(_) => return Err(bad()),
-        }
-        let (Some(method), Some(target)) = (request.method, request.path) else {
-            return Err(bad());
-        };
-        let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let mut hosts = request
-            .headers
-            .iter()
-            .filter(|header| header.name.eq_ignore_ascii_case("host"));
-        let host = hosts
-            .next()
-            .map(|header| String::from_utf8_lossy(header.value).into_owned());
-        match hosts.next() {
-            Some(_) => Err(bad()),
-            None => Ok(Some(Self {
-                method: method.to_string(),
-                path: path.to_string(),
-                query: query.to_string(),
-                host,
-            })),
+    /// The head of a request.
+    pub fn of<T>(request: &hyper::Request<T>) -> Self {
+        let mut hosts = request.headers().get_all(HOST).iter();
+        let host = hosts.next().filter(|_| hosts.next().is_none());
+        Self {
+            method: request.method().to_string(),
+            path: request.uri().path().to_string(),
+            query: request.uri().query().unwrap_or_default().to_string(),
+            host: host.and_then(|host| host.to_str().ok()).map(String::from),
         }
     }
 
@@ -123,48 +79,82 @@ impl Request {
     }
 }
 
-/// Sends a whole answer.
-pub fn answer(stream: &mut TcpStream, status: &str, kind: &str, more: &str, body: &[u8]) -> io::Result<()> {
-    let length = body.len();
-    let head = format!("HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n{more}{HEADERS}\r\n");
-    stream.write_all(head.as_bytes())?;
-    stream.write_all(body)?;
-    finish(stream)
+/// What is sent back.
+pub type Answer = Response<Content>;
+
+/// The body of an answer.
+pub enum Content {
+    /// All of it; nothing once it is sent.
+    Whole(Option<Bytes>),
+    /// What an [`Outlet`] is given, until it is closed.
+    Flowing(mpsc::Receiver<Bytes>),
 }
 
-/// Sends the head of an answer that goes on until one of both closes.
-pub fn begin(stream: &mut TcpStream, kind: &str) -> io::Result<()> {
-    stream.write_all(format!("HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\n{HEADERS}\r\n").as_bytes())
-}
+impl Body for Content {
+    type Data = Bytes;
+    type Error = Infallible;
 
-/// Ends an answer so that all of it arrives: what the reader still sends is read first.
-pub fn finish(stream: &mut TcpStream) -> io::Result<()> {
-    stream.shutdown(Shutdown::Write)?;
-    stream.set_read_timeout(Some(Duration::from_millis(500)))?;
-    let mut ignored = [0; 4096];
-    let mut left = MOST_IGNORED;
-    while left > 0 {
-        match stream.read(&mut ignored) {
-            Ok(0) | Err(_) => break,
-            Ok(came) => left = left.saturating_sub(came),
+    fn poll_frame(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let piece = match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take()),
+            Self::Flowing(pieces) => pieces.poll_recv(context),
+        };
+        piece.map(|piece| piece.map(|bytes| Ok(Frame::data(bytes))))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |bytes| bytes.len() as u64)),
+            Self::Flowing(_) => SizeHint::default(),
         }
     }
-    Ok(())
 }
 
-/// Whether the reader of an answer that goes on has closed it.
-pub fn has_gone(stream: &TcpStream) -> bool {
-    let mut byte = [0];
-    if stream.set_nonblocking(true).is_err() {
-        return true;
+fn answer(status: StatusCode, kind: &'static str, content: Content) -> Answer {
+    let mut answer = Response::new(content);
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    for (name, value) in HEADERS {
+        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
     }
-    let seen = stream.peek(&mut byte);
-    if stream.set_nonblocking(false).is_err() {
-        return true;
+    answer
+}
+
+/// An answer that is sent at once.
+pub fn whole(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Answer {
+    let body = Some(body.into()).filter(|body| !body.is_empty());
+    answer(status, kind, Content::Whole(body))
+}
+
+/// An answer that `write` sends piece by piece, in a thread of its own, until it returns or the reader has gone. Where no
+/// thread can be made, it ends at once, and the reader tries again.
+pub fn flowing(kind: &'static str, write: impl FnOnce(&Outlet) + Send + 'static) -> Answer {
+    let (pieces, received) = mpsc::channel(WAITING);
+    let outlet = Outlet {
+        pieces,
+        runtime: Handle::current(),
+    };
+    let _ = thread::Builder::new().spawn(move || write(&outlet));
+    answer(StatusCode::OK, kind, Content::Flowing(received))
+}
+
+/// Where the pieces of an answer go.
+pub struct Outlet {
+    pieces: mpsc::Sender<Bytes>,
+    runtime: Handle,
+}
+
+impl Outlet {
+    /// Sends a piece; one that does not take it in time has gone.
+    pub fn send(&self, bytes: impl Into<Bytes>) -> io::Result<()> {
+        let sent = self.runtime.block_on(self.pieces.send_timeout(bytes.into(), PATIENCE));
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
     }
-    match seen {
-        Ok(came) => came == 0,
-        Err(error) => error.kind() != io::ErrorKind::WouldBlock,
+
+    /// Whether the reader has gone.
+    pub fn is_closed(&self) -> bool {
+        self.pieces.is_closed()
     }
 }
 
@@ -178,33 +168,28 @@ pub fn same(a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn parsed(head: &str) -> Request {
-        Request::parse(head.as_bytes()).unwrap().unwrap()
+    fn asked(target: &str, hosts: &[&str]) -> Request {
+        let request = hyper::Request::builder().uri(target);
+        let request = hosts
+            .iter()
+            .fold(request, |request, host| request.header("Host", *host));
+        Request::of(&request.body(()).unwrap())
     }
 
     #[test]
     fn a_request_is_taken_apart() {
-        let request = parsed("GET /abc/events?run=7&x=y HTTP/1.1\r\nhOst: localhost:80\r\n\r\n");
+        let request = asked("/abc/events?run=7&x=y", &["localhost:80"]);
         assert_eq!((request.method.as_str(), request.path.as_str()), ("GET", "/abc/events"));
         assert_eq!(
             (request.number("run"), request.number("x"), request.number("y")),
             (Some(7), None, None)
         );
-        assert_eq!(Request::parse(b"GET / HTTP/1.1\r\nHost: a"), Ok(None));
-        for bad in [
-            "\0\r\n\r\n",
-            "GET\r\n\r\n",
-            "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-        ] {
-            assert!(Request::parse(bad.as_bytes()).is_err(), "{bad:?}");
-        }
     }
 
     #[test]
     fn only_names_of_this_machine_are_taken() {
-        let means = |host: &str| parsed(&format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n")).means_this_machine();
         for own in ["127.0.0.1", "127.0.0.1:8000", "localhost:8000", "LOCALHOST"] {
-            assert!(means(own), "{own}");
+            assert!(asked("/", &[own]).means_this_machine(), "{own}");
         }
         for other in [
             "evil.example",
@@ -215,9 +200,12 @@ mod tests {
             "[::1]:80",
             "0.0.0.0",
         ] {
-            assert!(!means(other), "{other}");
+            assert!(!asked("/", &[other]).means_this_machine(), "{other}");
         }
-        assert!(!parsed("GET / HTTP/1.0\r\n\r\n").means_this_machine());
+        assert!(!asked("/", &[]).means_this_machine());
+        assert!(!asked("/", &["localhost", "evil.example"]).means_this_machine());
+        // A target that names a machine does not speak for the header.
+        assert!(!asked("http://localhost/", &["evil.example"]).means_this_machine());
     }
 
     #[test]

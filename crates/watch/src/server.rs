@@ -1,30 +1,46 @@
 //! Answers the browser: the page's files, the events that keep it current, and the policy at play.
 
+use std::convert::Infallible;
 use std::io;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::time::Duration;
+
+use hyper::StatusCode;
+use hyper::header::{ALLOW, HeaderValue, LOCATION};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
 
 use crate::picture::Player;
-use crate::request::{Refusal, Request, answer, same};
+use crate::request::{Answer, PATIENCE, Request, TEXT, flowing, same, whole};
 use crate::watcher::Shared;
 use crate::{WatchError, events, page};
 
 /// Readers at a time; a browser opens a handful for each page.
 const MOST_READERS: usize = 100;
 
+/// Bytes of the head of a request.
+const LONGEST_HEAD: usize = 16 * 1024;
+
+/// Before another reader is waited for where none could be taken, as with too many open files.
+const PAUSE: Duration = Duration::from_millis(100);
+
 /// Bytes of the token, which nobody guesses.
 const TOKEN_BYTES: usize = 16;
 
 /// Listens on this machine alone.
 pub struct Server {
+    runtime: Runtime,
     listener: TcpListener,
     token: String,
     port: u16,
     shared: Arc<Shared>,
     readers: AtomicUsize,
-    player: Player,
+    player: Arc<Player>,
 }
 
 impl Server {
@@ -38,15 +54,18 @@ impl Server {
                 reason: epgt_train::artifact::reason(&error),
             },
         };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, asked)).map_err(failed)?;
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, asked));
+        let listener = runtime.block_on(listener).map_err(failed)?;
         let port = listener.local_addr().map_err(failed)?.port();
         Ok(Self {
+            runtime,
             listener,
             token: token()?,
             port,
             shared,
             readers: AtomicUsize::new(0),
-            player: Player::default(),
+            player: Arc::default(),
         })
     }
 
@@ -55,74 +74,86 @@ impl Server {
         format!("http://127.0.0.1:{}/{}/", self.port, self.token)
     }
 
-    /// Answers whoever comes, each in a thread of its own.
+    /// Answers whoever comes.
     pub fn serve(self: &Arc<Self>) {
-        for stream in self.listener.incoming() {
-            let Ok(stream) = stream else { continue };
-            if self.readers.fetch_add(1, Ordering::Relaxed) >= MOST_READERS {
-                self.readers.fetch_sub(1, Ordering::Relaxed);
-                continue;
+        self.runtime.block_on(async {
+            loop {
+                let Ok((stream, _)) = self.listener.accept().await else {
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                };
+                if self.readers.fetch_add(1, Ordering::Relaxed) >= MOST_READERS {
+                    self.readers.fetch_sub(1, Ordering::Relaxed);
+                    continue;
+                }
+                tokio::spawn(converse(Reader(self.clone()), stream));
             }
-            let reader = Reader(self.clone());
-            let answer = move || {
-                // A reader that goes away while it is answered is no fault.
-                let _ = reader.0.answer(stream);
-            };
-            // Where no thread can be made, nobody is answered; the reader tries again.
-            let _ = thread::Builder::new().spawn(answer);
-        }
+        });
     }
 
-    fn answer(&self, mut stream: TcpStream) -> io::Result<()> {
-        let request = match Request::read(&mut stream)? {
-            Ok(Some(request)) => request,
-            Ok(None) => return Ok(()),
-            Err(refusal) => return refuse(&mut stream, &refusal),
+    fn answer(&self, request: &Request) -> Answer {
+        let path = match self.permitted(request) {
+            Ok(path) => path,
+            Err((status, sentence)) => return refusal(status, sentence),
         };
-        match self.permitted(&request) {
-            Err(refusal) => refuse(&mut stream, &refusal),
-            Ok("") => {
-                let there = format!("Location: /{}/\r\n", self.token);
-                answer(
-                    &mut stream,
-                    "308 Permanent Redirect",
-                    "text/plain; charset=utf-8",
-                    &there,
-                    b"",
-                )
+        match path {
+            "" => {
+                let mut answer = whole(StatusCode::PERMANENT_REDIRECT, TEXT, "");
+                if let Ok(there) = HeaderValue::try_from(format!("/{}/", self.token)) {
+                    answer.headers_mut().insert(LOCATION, there);
+                }
+                answer
             }
-            Ok("/events") => events::send(&mut stream, &self.shared, request.number("run")),
-            Ok("/picture") => self.player.send(&mut stream, &self.shared, &request),
-            Ok(path) => match page::file(path) {
-                Some((kind, body)) => answer(&mut stream, "200 OK", kind, "", body.as_bytes()),
-                None => refuse(
-                    &mut stream,
-                    &Refusal::new("404 Not Found", "There is nothing of this name."),
-                ),
+            "/events" => {
+                let (shared, run) = (self.shared.clone(), request.number("run"));
+                flowing("text/event-stream; charset=utf-8", move |outlet| {
+                    // A reader that goes away while it is answered is no fault.
+                    let _ = events::send(outlet, &shared, run);
+                })
+            }
+            "/picture" => self.player.answer(&self.shared, request),
+            path => match page::file(path) {
+                Some((kind, body)) => whole(StatusCode::OK, kind, body),
+                None => refusal(StatusCode::NOT_FOUND, "There is nothing of this name."),
             },
         }
     }
 
-    /// The path behind the token, where the request may be answered.
-    fn permitted<'a>(&self, request: &'a Request) -> Result<&'a str, Refusal> {
+    /// The path behind the token, where the request may be answered; else a status and a sentence that says why.
+    fn permitted<'a>(&self, request: &'a Request) -> Result<&'a str, (StatusCode, &'static str)> {
         if !request.means_this_machine() {
             let sentence = "This page is read as 127.0.0.1 or localhost, and under no other name.";
-            return Err(Refusal::new("403 Forbidden", sentence));
+            return Err((StatusCode::FORBIDDEN, sentence));
         }
         let path = request.path.strip_prefix('/').unwrap_or_default();
         let end = path.find('/').unwrap_or(path.len());
         if !same(&path[..end], &self.token) {
             let sentence = "The address lacks the right token; open the whole address that the program printed.";
-            return Err(Refusal::new("403 Forbidden", sentence));
+            return Err((StatusCode::FORBIDDEN, sentence));
         }
         if request.method != "GET" {
-            return Err(Refusal::new(
-                "405 Method Not Allowed",
-                "This page can only be read, with GET.",
-            ));
+            let sentence = "This page can only be read, with GET.";
+            return Err((StatusCode::METHOD_NOT_ALLOWED, sentence));
         }
         Ok(&path[end..])
     }
+}
+
+/// Answers one request; a reader that goes away meanwhile is no fault.
+async fn converse(reader: Reader, stream: TcpStream) {
+    let _ = stream.set_nodelay(true);
+    let answer = service_fn(|request| {
+        let answer = reader.0.answer(&Request::of(&request));
+        async { Ok::<_, Infallible>(answer) }
+    });
+    let mut connection = http1::Builder::new();
+    connection
+        .timer(TokioTimer::new())
+        .header_read_timeout(PATIENCE)
+        .max_buf_size(LONGEST_HEAD)
+        .keep_alive(false)
+        .title_case_headers(true);
+    let _ = connection.serve_connection(TokioIo::new(stream), answer).await;
 }
 
 /// Somebody who is answered; counted as long as it lives.
@@ -134,19 +165,13 @@ impl Drop for Reader {
     }
 }
 
-fn refuse(stream: &mut TcpStream, Refusal(status, sentence): &Refusal) -> io::Result<()> {
-    let allow = if status.starts_with("405") {
-        "Allow: GET\r\n"
-    } else {
-        ""
-    };
-    answer(
-        stream,
-        status,
-        "text/plain; charset=utf-8",
-        allow,
-        format!("{sentence}\n").as_bytes(),
-    )
+/// A request that is not answered, and a sentence that says why.
+pub fn refusal(status: StatusCode, sentence: &str) -> Answer {
+    let mut refusal = whole(status, TEXT, format!("{sentence}\n"));
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        refusal.headers_mut().insert(ALLOW, HeaderValue::from_static("GET"));
+    }
+    refusal
 }
 
 /// Letters and digits that nobody guesses.

@@ -311,7 +311,7 @@ mod tests {
         };
         let named = |id, name: &str, method: &str| (id, name.to_string(), State::Finished, method.to_string());
         // The run that is named itself and those of a directory are told apart, as in a report.
-        assert_eq!(look(), [named(1, "a/x", "a2c epgt"), named(2, "b", "a2c epgt (2)")]);
+        assert_eq!(look(), [named(1, "a/x", "a"), named(2, "b", "a2c epgt")]);
         make(&directories[0].join("w"), 2);
         std::fs::remove_dir_all(&directories[1]).unwrap();
         assert_eq!(look(), [named(3, "a/w", "a2c epgt"), named(1, "a/x", "a2c epgt")]);

@@ -11,8 +11,8 @@ use super::measure::measure;
 
 /// Write one HTML page that shows what runs have come to, and its pictures and tables as files.
 ///
-/// The page needs no network and nothing else. Beside it, the folder `report` has the pictures as SVG and PNG and the
-/// tables as CSV and Markdown. Runs are found below the directories. Those whose configuration is the same but for the
+/// The page needs no network and nothing else. Beside it, a folder of the same name has the pictures as SVG and PNG
+/// and the tables as CSV and Markdown. Runs are found below the directories. Those whose configuration is the same but for the
 /// seed are one method, unless they are below different directories that are named here; a seed counts once.
 #[derive(Args)]
 pub struct PageArgs {

@@ -165,9 +165,14 @@ pub fn schedules(task: &Task) -> Vec<Picture> {
         let mut figure = Figure::of(format!("What was chosen on {}: {name}", task.name), panels);
         let runs = task.groups.iter().flat_map(|group| &group.runs);
         let most = runs.map(|run| run.condensed(name)).max().unwrap_or(1);
-        figure.note = match most {
-            1 => "thin: a run; bold: their mean; a value holds until the next choice".to_string(),
-            most => format!("thin: a run, each step the mean of up to {most} choices; bold: the mean of the runs"),
+        let several = task.groups.iter().any(|group| of(group, log).len() > 1);
+        figure.note = match (most, several) {
+            (1, false) => "a value holds until the next choice".to_string(),
+            (1, true) => "thin: a run; bold: their mean; a value holds until the next choice".to_string(),
+            (most, false) => format!("each step is the mean of up to {most} choices"),
+            (most, true) => {
+                format!("thin: a run, each step the mean of up to {most} choices; bold: the mean of the runs")
+            }
         };
         figure.share_axes();
         Some(Picture::new(format!("schedule-{name}-{}", task.name), figure))
@@ -193,14 +198,15 @@ fn schedule(group: &Group, curves: &[Curve], log: bool) -> Option<Plot> {
     together.intervals.clear();
     let mut plot = Plot::new(&group.name, STEPS, "");
     (plot.about, plot.log) = (Some(group.index), log);
-    plot.series = curves
-        .iter()
-        .map(|curve| thread(group.index, curve).in_steps())
-        .collect();
     // One run is its own mean.
-    if curves.len() > 1 {
-        plot.series.push(series(group, &together).in_steps());
+    if let [alone] = curves {
+        let points = alone.steps.iter().zip(&alone.values);
+        let points = points.map(|(&step, &value)| [step, value]).collect();
+        plot.series = vec![Series::line(&group.name, group.index, points).in_steps()];
+        return Some(plot);
     }
+    let threads = curves.iter().map(|curve| thread(group.index, curve).in_steps());
+    plot.series = threads.chain([series(group, &together).in_steps()]).collect();
     Some(plot)
 }
 
@@ -255,7 +261,7 @@ pub fn steps(task: &Task) -> Vec<Picture> {
 /// Epsilon, the size of the memory, and the encoder's reconstruction loss.
 pub fn hyper_agent(task: &Task) -> Vec<Picture> {
     let mut pictures = Vec::new();
-    for (column, title, slug, log) in [
+    for (column, title, slug, measured) in [
         (
             "hyper/epsilon",
             "Probability of a random choice (epsilon)",
@@ -270,17 +276,19 @@ pub fn hyper_agent(task: &Task) -> Vec<Picture> {
             true,
         ),
     ] {
+        // What is not measured is in force until it changes.
+        let of = if measured { banded } else { banded_steps };
         let remembers = |group: &&Group| column == "hyper/reconstruction_loss" || !is_fixed(group);
         let groups = task.groups.iter().filter(remembers);
         let series: Vec<Series> = groups
-            .filter_map(|group| banded(group, column))
+            .filter_map(|group| of(group, column))
             .filter(is_somewhere_above_zero)
             .collect();
         if series.is_empty() {
             continue;
         }
         let mut plot = Plot::new("", STEPS, "");
-        plot.log = log;
+        plot.log = measured;
         let figure = Figure::curves(format!("{title}, {}", task.name), plot, series);
         pictures.push(Picture::new(format!("{slug}-{}", task.name), figure));
     }
@@ -316,7 +324,8 @@ pub fn profile(title: &str, label: &str, file: &str, names: &[(&str, usize)], sc
         let points = thresholds.iter().zip(shares).map(|(&t, share)| [t, share]).collect();
         let around = thresholds.iter().zip(intervals);
         let around = around.map(|(&t, interval)| [t, interval.low, interval.high]);
-        series.push(Series::banded(*name, *index, points, around.collect()));
+        // It falls where a run's score is, and nowhere between.
+        series.push(Series::banded(*name, *index, points, around.collect()).in_steps());
     }
     let plot = Plot::new("", label, "share of runs above");
     Picture::new(file.to_string(), Figure::overlaid(title, plot, series))

@@ -16,7 +16,7 @@ const POINTS: usize = 1000;
 const MAPS: usize = 12;
 
 /// Fewer keys make no picture.
-const LEAST: usize = 10;
+const LEAST: usize = 30;
 
 /// The maps of the first run of each method with a memory, in the order of `tasks`, and a sentence for each checkpoint
 /// that could not be read.

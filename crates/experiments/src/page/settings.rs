@@ -128,9 +128,26 @@ fn size(grid: &Grid) -> usize {
     }
 }
 
+/// A sentence for everything that methods of a task schedule, with the methods that schedule the same.
+pub fn scheduled(task: &Task) -> Vec<String> {
+    let mut told: Vec<(String, Vec<&str>)> = Vec::new();
+    for (group, run) in firsts(task) {
+        let Some(choices) = choices(run) else { continue };
+        match told.iter_mut().find(|(other, _)| *other == choices) {
+            Some((_, methods)) => methods.push(&group.name),
+            None => told.push((choices, vec![&group.name])),
+        }
+    }
+    let sentence = |(choices, methods): (String, Vec<&str>)| {
+        let verb = if methods.len() == 1 { "schedules" } else { "schedule" };
+        format!("{} {verb} {choices}.", methods.join(", "))
+    };
+    told.into_iter().map(sentence).collect()
+}
+
 /// What a run schedules and the values of each, where a scheduler chooses among them; a rule such as `paper:7` does not
 /// say how many there are.
-pub fn scheduled(run: &Run) -> Option<String> {
+fn choices(run: &Run) -> Option<String> {
     // These take no value, any value, or those that a copy was multiplied to.
     let chooses_none = |scheduler: Scheduler| {
         let exchanges = scheduler.population().is_some_and(PopulationKind::exchanges);
@@ -223,16 +240,23 @@ pub fn makers(tasks: &[Task]) -> String {
     text
 }
 
-/// The commands that make the runs again, and the one that wrote the report.
+/// The commands that make the runs again, in the order in which they were given, since one may need what another has
+/// made; at the end the one that wrote the report.
 pub fn commands(tasks: &[Task], own: &str) -> Vec<String> {
-    let mut commands: Vec<String> = Vec::new();
+    let mut begun: Vec<(String, String)> = Vec::new();
     let mut silent = 0;
     for marker in markers(tasks) {
         // Those after the first went on with what that one had begun.
         match marker.and_then(|marker| marker.history.into_iter().next()) {
-            Some(first) if commands.contains(&first.command) => {}
-            Some(first) => commands.push(first.command),
+            Some(first) => begun.push((first.date, first.command)),
             None => silent += 1,
+        }
+    }
+    begun.sort_by(|one, other| one.0.cmp(&other.0));
+    let mut commands: Vec<String> = Vec::new();
+    for (_, command) in begun {
+        if !commands.contains(&command) {
+            commands.push(command);
         }
     }
     if silent > 0 {

@@ -241,7 +241,9 @@ impl Figure {
     /// assert!(figure.on_page()[0].width > 300.0);
     /// ```
     pub fn on_page(&self) -> Vec<Drawing> {
-        self.drawn(&self.panels, if self.panels.len() == 1 { ALONE } else { AMONG })
+        // Four stand two by two, each with nearly the room of one alone.
+        let large = [1, 4].contains(&self.panels.len());
+        self.drawn(&self.panels, if large { ALONE } else { AMONG })
     }
 
     /// Some panels at one size, their charts at one height.

@@ -4,7 +4,7 @@ use super::drawing::{Anchor, Drawing, LINE, Mark, Paint, broken};
 use super::face::width;
 use super::figure::Look;
 use super::palette::dash;
-use super::scale::{Scale, between, number};
+use super::scale::{Scale, between, labels, number};
 
 /// Points with words under the mouse, per curve.
 const HINTS: usize = 16;
@@ -223,7 +223,7 @@ impl Plot {
         let opacity = (0.5 / bands.count().max(1) as f64).clamp(0.1, 0.2);
         for series in &self.series {
             if let Kind::Line { band, .. } = &series.kind {
-                paint_band(&mut drawing, &frame, series.index, band, opacity);
+                paint_band(&mut drawing, &frame, series, band, opacity);
             }
         }
         let threads = self
@@ -231,8 +231,14 @@ impl Plot {
             .iter()
             .filter(|series| matches!(series.kind, Kind::Thread(_)));
         let pale = (2.5 / threads.count().max(1) as f64).clamp(0.25, 0.55);
+        // Where there is one line, no pattern is needed to know it, and it would hide where a step ends.
+        let lines = self
+            .series
+            .iter()
+            .filter(|series| matches!(series.kind, Kind::Line { .. }));
+        let alone = lines.count() == 1;
         for series in &self.series {
-            paint(&mut drawing, &frame, series, em, pale);
+            paint(&mut drawing, &frame, series, em, pale, alone);
         }
         for series in &self.series {
             hints(&mut drawing, &frame, series);
@@ -267,8 +273,8 @@ impl Plot {
             .collect();
         let rows = ((bottom - top) / (2.6 * em)).clamp(2.0, 6.0) as usize;
         let y = Scale::around(all.iter().map(|point| point[1]), self.log, rows);
-        let labels: Vec<String> = y.ticks().into_iter().map(number).collect();
-        let widest = labels.iter().map(|label| width(label, em)).fold(0.0, f64::max);
+        let beside = labels(&y.ticks());
+        let widest = beside.iter().map(|label| width(label, em)).fold(0.0, f64::max);
         let left = widest + 0.6 * em;
         let mut frame = Frame {
             left,
@@ -282,22 +288,23 @@ impl Plot {
         for count in (1..=8).rev() {
             frame.x = Scale::over(all.iter().map(|point| point[0]), count);
             let ticks = frame.x.ticks();
-            let widest = ticks.iter().map(|tick| width(&number(*tick), em)).fold(0.0, f64::max);
+            let below = labels(&ticks);
+            let widest = below.iter().map(|label| width(label, em)).fold(0.0, f64::max);
             frame.right = look.width - 0.3 * em;
-            for &tick in &ticks {
-                let room = look.width - left - width(&number(tick), em) / 2.0;
+            for (&tick, label) in ticks.iter().zip(&below) {
+                let room = look.width - left - width(label, em) / 2.0;
                 frame.right = frame.right.min(left + room / frame.x.place(tick).max(0.1));
             }
             let apart = match ticks.as_slice() {
                 [first, second, ..] => frame.x(*second) - frame.x(*first),
                 _ => f64::INFINITY,
             };
-            if apart >= widest + 0.5 * em {
+            if apart >= widest + em {
                 break;
             }
         }
         let thin = em / 12.0;
-        for (tick, label) in frame.y.ticks().into_iter().zip(labels) {
+        for (tick, label) in frame.y.ticks().into_iter().zip(beside) {
             let height = frame.y(tick);
             drawing.line(vec![[frame.left, height], [frame.right, height]], Paint::Grid, thin);
             drawing.text(
@@ -308,16 +315,11 @@ impl Plot {
                 Anchor::End,
             );
         }
-        for tick in frame.x.ticks() {
+        let ticks = frame.x.ticks();
+        for (&tick, label) in ticks.iter().zip(labels(&ticks)) {
             let place = frame.x(tick);
             drawing.line(vec![[place, bottom], [place, bottom + 0.35 * em]], Paint::Muted, thin);
-            drawing.text(
-                [place, bottom + 1.45 * em],
-                number(tick),
-                Paint::Muted,
-                em,
-                Anchor::Middle,
-            );
+            drawing.text([place, bottom + 1.45 * em], label, Paint::Muted, em, Anchor::Middle);
         }
         drawing.line(vec![[frame.left, bottom], [frame.right, bottom]], Paint::Muted, thin);
         for (index, line) in self.label_below(look).iter().enumerate() {
@@ -340,12 +342,11 @@ pub(super) fn swatch(at: [f64; 2], index: usize, em: f64) -> Mark {
 }
 
 /// A curve; one that is held goes on at its height until its next point, and one of many is pale.
-fn paint(drawing: &mut Drawing, frame: &Frame, series: &Series, em: f64, pale: f64) {
+fn paint(drawing: &mut Drawing, frame: &Frame, series: &Series, em: f64, pale: f64, alone: bool) {
     let placed: Vec<[f64; 2]> = series.points().iter().map(|point| frame.place(*point)).collect();
     let points = if series.held { stairs(&placed) } else { placed };
     let (paint, width, dash, opacity): (_, _, &'static [f64], _) = match &series.kind {
-        // A pattern would hide where a step ends.
-        Kind::Line { .. } if series.held => (Paint::Series(series.index), 0.17, &[], 1.0),
+        Kind::Line { .. } if series.held && alone => (Paint::Series(series.index), 0.17, &[], 1.0),
         Kind::Line { .. } => (Paint::Series(series.index), 0.17, dash(series.index), 1.0),
         Kind::Thread(_) => (Paint::Series(series.index), 0.08, &[], pale),
         Kind::Context(_) => (Paint::Muted, 0.07, &[], 0.35),
@@ -394,15 +395,20 @@ fn hints(drawing: &mut Drawing, frame: &Frame, series: &Series) {
     }
 }
 
-fn paint_band(drawing: &mut Drawing, frame: &Frame, index: usize, band: &[[f64; 3]], opacity: f64) {
+/// The interval around a curve, in steps where the curve has them.
+fn paint_band(drawing: &mut Drawing, frame: &Frame, series: &Series, band: &[[f64; 3]], opacity: f64) {
     let placed = |[x, low, high]: &[f64; 3]| (frame.place([*x, *low]), frame.place([*x, *high]));
     let whole = |(low, high): &([f64; 2], [f64; 2])| low.iter().chain(high).all(|x| x.is_finite());
     let corners: Vec<([f64; 2], [f64; 2])> = band.iter().map(placed).collect();
     for run in corners.split(|pair| !whole(pair)).filter(|run| run.len() > 1) {
-        let points = run.iter().map(|pair| pair.0).chain(run.iter().rev().map(|pair| pair.1));
+        let (mut points, mut above): (Vec<[f64; 2]>, Vec<[f64; 2]>) = run.iter().copied().unzip();
+        if series.held {
+            (points, above) = (stairs(&points), stairs(&above));
+        }
+        points.extend(above.into_iter().rev());
         drawing.marks.push(Mark::Area {
-            points: points.collect(),
-            paint: Paint::Series(index),
+            points,
+            paint: Paint::Series(series.index),
             opacity,
         });
     }
@@ -462,6 +468,40 @@ mod tests {
         assert!(!plot.draw(LOOK).marks.iter().any(diagonal));
         plot.series[0].held = false;
         assert!(plot.draw(LOOK).marks.iter().any(diagonal));
+        // So is the band around it.
+        let band = |x: f64| [x, x, x + 2.0];
+        let line = Series::banded("a", 1, vec![[0.0, 1.0], [5.0, 6.0]], vec![band(0.0), band(5.0)]);
+        plot.series = vec![line.in_steps()];
+        let areas = plot.draw(LOOK).marks.into_iter().filter_map(|mark| match mark {
+            Mark::Area { points, .. } => Some(points),
+            _ => None,
+        });
+        let areas: Vec<Vec<[f64; 2]>> = areas.collect();
+        let slanted = |points: &Vec<[f64; 2]>| points.windows(2).any(|w| w[0][0] != w[1][0] && w[0][1] != w[1][1]);
+        assert!(
+            areas.len() == 1 && areas[0].len() == 6 && !slanted(&areas[0]),
+            "{areas:?}"
+        );
+    }
+
+    #[test]
+    fn held_curves_of_several_methods_keep_the_patterns_of_their_key() {
+        let held = |index: usize| Series::line(format!("m{index}"), index, vec![[0.0, 1.0], [5.0, 2.0]]).in_steps();
+        let patterns = |series: Vec<Series>| {
+            let mut plot = Plot::new("", "x", "y");
+            plot.series = series;
+            let lines = plot.draw(LOOK).marks.into_iter().filter_map(|mark| match mark {
+                Mark::Line {
+                    paint: Paint::Series(_),
+                    dash,
+                    ..
+                } => Some(dash),
+                _ => None,
+            });
+            lines.collect::<Vec<_>>()
+        };
+        assert_eq!(patterns(vec![held(1)]), [&[] as &[f64]]);
+        assert_eq!(patterns(vec![held(1), held(2)]), [dash(1), dash(2)]);
     }
 
     #[test]

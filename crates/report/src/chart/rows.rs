@@ -4,12 +4,12 @@
 use super::drawing::{Anchor, Drawing, LINE, Mark, Paint, broken};
 use super::face::width;
 use super::figure::Look;
-use super::scale::{Scale, between, number};
+use super::scale::{Scale, between, labels, number};
 use crate::statistics::Interval;
 
 /// From row to row, and the height that few rows are spread over, in sizes of words.
 const ROW: f64 = 1.9;
-const TALL: f64 = 20.0;
+const TALL: f64 = 24.0;
 
 /// One row.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,14 +66,14 @@ impl Rows {
         for count in (1..=5).rev() {
             scale = Scale::around(all(), false, count);
             let ticks = scale.ticks();
-            let labels = ticks.iter().map(|tick| width(&number(*tick), em)).fold(0.0, f64::max);
-            right = look.width - (labels / 2.0).max(0.6 * em);
-            left = left.max(labels / 2.0);
+            let widest = labels(&ticks).iter().map(|label| width(label, em)).fold(0.0, f64::max);
+            right = look.width - (widest / 2.0).max(0.6 * em);
+            left = left.max(widest / 2.0);
             let apart = match ticks.as_slice() {
                 [first, second, ..] => (scale.place(*second) - scale.place(*first)) * (right - left),
                 _ => f64::INFINITY,
             };
-            if apart >= labels + 0.8 * em {
+            if apart >= widest + 0.8 * em {
                 break;
             }
         }
@@ -82,7 +82,7 @@ impl Rows {
         // Few rows are spread, so that the chart is no sliver.
         let above = |lines: &Vec<String>| if beside { 0.0 } else { lines.len() as f64 * LINE * em };
         let needed: f64 = names.iter().map(|lines| above(lines) + ROW * em).sum();
-        let spread = ((TALL * em - needed) / names.len().max(1) as f64).clamp(0.0, ROW * em);
+        let spread = ((TALL * em - needed) / names.len().max(1) as f64).clamp(0.0, 1.5 * ROW * em);
         let mut middles = Vec::new();
         let mut y = top;
         for lines in &names {
@@ -98,11 +98,12 @@ impl Rows {
             marks: Vec::new(),
         };
         let thin = em / 12.0;
-        for tick in scale.ticks() {
+        let ticks = scale.ticks();
+        for (&tick, label) in ticks.iter().zip(labels(&ticks)) {
             drawing.line(vec![[place(tick), top], [place(tick), bottom]], Paint::Grid, thin);
             drawing.text(
                 [place(tick), bottom + 1.2 * em],
-                number(tick),
+                label,
                 Paint::Muted,
                 em,
                 Anchor::Middle,

@@ -174,6 +174,17 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// The numbers beside an axis, of which all are so many thousands where one is: `5k`, `10k`.
+pub(super) fn labels(ticks: &[f64]) -> Vec<String> {
+    let in_thousands = |value: f64| (9_999.5..999_950.0).contains(&value.abs());
+    let thousands = ticks.iter().any(|tick| in_thousands(*tick));
+    let label = |tick: &f64| match thousands && (1e3..9_999.5).contains(&tick.abs()) {
+        true => trimmed(format!("{:.1}", tick / 1e3)) + "k",
+        false => number(*tick),
+    };
+    ticks.iter().map(label).collect()
+}
+
 /// An interval behind a number, ` [1, 2]`; nothing where it is not known.
 pub(super) fn between(low: f64, high: f64) -> String {
     match low.is_finite() && high.is_finite() {
@@ -221,6 +232,14 @@ mod tests {
         assert!((scale.place(1e-3) - 0.5).abs() < 1e-9);
         let narrow = Scale::around([2e-4, 8e-4].into_iter(), true, 5);
         assert!(narrow.ticks().len() >= 3);
+    }
+
+    #[test]
+    fn numbers_beside_one_axis_are_written_in_one_way() {
+        assert_eq!(labels(&[0.0, 5e3, 1e4, 1.5e4]), ["0", "5k", "10k", "15k"]);
+        assert_eq!(labels(&[-7.5e3, -2.5e3, 500.0, 1e4]), ["-7.5k", "-2.5k", "500", "10k"]);
+        assert_eq!(labels(&[0.0, 2e3, 4e3]), ["0", "2000", "4000"]);
+        assert_eq!(labels(&[5e5, 1e6, 1.5e6]), ["500k", "1M", "1.5M"]);
     }
 
     #[test]

@@ -20,7 +20,7 @@ function short(x) {
   if (x === null || x === undefined || !isFinite(x)) return "–";
   const size = Math.abs(x);
   if (size === 0) return "0";
-  if (size >= 1e9 || size < 1e-4) return x.toExponential(1).replace("e+", "e");
+  if (size >= 1e9 || size < 9.995e-3) return x.toExponential(2).replace(/\.?0*e\+?/, "e");
   if (size >= 1e6) return trimmed(x / 1e6, size >= 1e7 ? 1 : 2) + "M";
   if (size >= 1e4) return trimmed(x / 1e3, size >= 1e5 ? 0 : 1) + "k";
   if (size >= 100) return trimmed(x, 0);
@@ -42,6 +42,15 @@ function duration(seconds) {
   return Math.floor(s / 86400) + " d " + Math.floor((s % 86400) / 3600) + " h";
 }
 
+// Seconds as an estimate is said.
+function rough(seconds) {
+  if (seconds === null || seconds === undefined || !isFinite(seconds)) return "–";
+  if (seconds < 90) return Math.max(0, Math.round(seconds)) + " s";
+  if (seconds < 5400) return Math.round(seconds / 60) + " min";
+  if (seconds < 172800) return trimmed(seconds / 3600, 1) + " h";
+  return trimmed(seconds / 86400, 1) + " d";
+}
+
 // Round numbers that span from low to high, about so many.
 function ticks(low, high, wanted) {
   const span = high - low;
@@ -51,6 +60,12 @@ function ticks(low, high, wanted) {
   const found = [];
   for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) found.push(i * step);
   return found;
+}
+
+// The numbers beside an axis: where one is so many thousands, all are.
+function labelled(ticks) {
+  const thousands = ticks.some(x => Math.abs(x) >= 1e4);
+  return ticks.map(x => thousands && Math.abs(x) >= 1e3 && Math.abs(x) < 1e4 ? trimmed(x / 1e3, 1) + "k" : short(x));
 }
 
 // Powers of ten, with what lies between where there are few.
@@ -67,7 +82,7 @@ function logTicks(low, high) {
     const every = Math.ceil(powers.length / 5);
     return powers.filter((_, i) => i % every === 0);
   }
-  return found;
+  return found.length < 3 ? ticks(low, high, 4).filter(x => x > 0) : found;
 }
 
 // A curve as the server keeps it: pairs in one flat array, and the newest point.
@@ -155,7 +170,7 @@ class Chart {
       y1 += around;
     }
     const yTicks = log ? logTicks(y0, y1) : ticks(y0, y1, height < 130 ? 3 : 4.5);
-    const labels = yTicks.map(y => short(Math.abs(y) < 1e-12 * Math.max(Math.abs(y0), Math.abs(y1)) ? 0 : y));
+    const labels = labelled(yTicks.map(y => Math.abs(y) < 1e-12 * Math.max(Math.abs(y0), Math.abs(y1)) ? 0 : y));
     const left = 10 + 6.6 * Math.max(2, ...labels.map(label => label.length)), right = 12, top = 8, bottom = 22;
     const across = width - left - right, up = height - top - bottom;
     const sx = x => left + across * (x - x0) / ((x1 - x0) || 1);
@@ -167,8 +182,9 @@ class Chart {
       text.textContent = labels[i];
     });
     const xTicks = ticks(x0, x1, Math.max(2, Math.floor(across / 75)));
-    xTicks.forEach(x => {
-      const label = short(x), half = 3.3 * label.length;
+    const below = labelled(xTicks);
+    xTicks.forEach((x, i) => {
+      const label = below[i], half = 3.3 * label.length;
       const place = Math.min(Math.max(sx(x), left + half - 4), width - half - 2);
       const text = element("text", { x: place, y: height - 6, class: "tick", "text-anchor": "middle" }, svg);
       text.textContent = label;

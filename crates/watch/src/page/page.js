@@ -154,15 +154,26 @@ function tiles() {
   $("detail").hidden = found.length === 0;
   const steps = found.reduce((sum, run) => sum + share(run) * (run.total || 0), 0);
   const total = found.reduce((sum, run) => sum + (run.total || 0), 0);
-  const left = Math.max(...found.map(run => run.left === null ? -1 : run.left), -1);
+  const left = timeLeft(found);
   const boxes = [tile("training", count("training"), "training"), tile("finished", count("finished"), "finished")];
   if (count("stopped")) boxes.push(tile("stopped", count("stopped"), "stopped"));
   if (count("failed")) boxes.push(tile("failed", count("failed"), "failed"));
   if (total) boxes.push(tile("of all steps", Math.floor(100 * steps / total) + "%"));
-  if (left >= 0) boxes.push(tile("left", duration(left)));
+  if (left !== null) boxes.push(tile("left", rough(left)));
   $("tiles").replaceChildren(...boxes);
   const whole = total ? Math.floor(100 * steps / total) + "% · " : "";
   document.title = (count("training") ? whole : "") + "epgt watch";
+}
+
+// Seconds until all that train have ended: as long as the slowest takes, or all steps at the present rate, since some
+// may wait for others to end; null where nobody knows.
+function timeLeft(found) {
+  const training = found.filter(run => run.state === "training");
+  const known = training.filter(run => run.left !== null);
+  if (known.length === 0) return null;
+  const rate = known.reduce((sum, run) => sum + run.rate, 0);
+  const steps = training.reduce((sum, run) => sum + Math.max(0, (run.total || 0) - run.steps), 0);
+  return Math.max(...known.map(run => run.left), rate > 0 ? steps / rate : 0);
 }
 
 // The curves of all runs of one task.
@@ -280,7 +291,7 @@ function fillRow(row, run, place) {
 }
 
 function progressOf(run) {
-  if (run.state === "training") return Math.floor(100 * share(run)) + "%" + (run.left === null ? "" : " · " + duration(run.left) + " left");
+  if (run.state === "training") return Math.floor(100 * share(run)) + "%" + (run.left === null ? "" : " · " + rough(run.left) + " left");
   if (run.state === "finished") return "finished in " + duration(run.seconds);
   if (run.state === "failed") return "failed at " + Math.floor(100 * share(run)) + "%";
   return "stopped at " + Math.floor(100 * share(run)) + "%";
@@ -337,7 +348,7 @@ function head() {
     fact("steps/s", short(run.rate)),
     fact("time", duration(run.seconds)),
   ];
-  if (run.state === "training") facts.push(fact("left", duration(run.left)));
+  if (run.state === "training") facts.push(fact("left", rough(run.left)));
   $("facts").replaceChildren(...facts);
   if (about && about.config !== null && $("config").textContent !== about.config) $("config").textContent = about.config;
 }
@@ -406,7 +417,7 @@ function charts() {
     panel(place, "rate", "Learning rate", newest("train/learning_rate")).draw([line("train/learning_rate", "", { strong: true, steps: true })], { end, log: true, held: run.steps });
   }
   if (has("hyper/memory") && curve("hyper/memory").last[1] > 0) {
-    panel(place, "memory", "Memory", newest("hyper/memory") + " moments").draw([line("hyper/memory", "moments", { strong: true })], { end, floor: 0 });
+    panel(place, "memory", "Memory", newest("hyper/memory") + " moments").draw([line("hyper/memory", "moments", { strong: true, steps: true })], { end, floor: 0, held: run.steps });
   }
   if (has("time/fps")) panel(place, "speed", "Speed", newest("time/fps") + " steps/s").draw([line("time/fps", "steps/s", { strong: true })], { end, floor: 0 });
   if ($("more").open) {
