@@ -4,7 +4,7 @@ the steps of `epgt.sb3.Callback(step_control="divergence")`.
 python python/benchmarks/stable_baselines.py [--seeds 5] [--jobs 1] [--out results.jsonl]
 
 A score is the mean return of 20 episodes that the last policy plays deterministically. What is in the file is not made
-again; the table is printed in the end.
+again; the table of their means over the seeds, with 95% bootstrap intervals, is printed in the end.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ def main() -> None:
         for times in (0.1, 1.0, 10.0):
             known = times if times in WAYS[way] else 10.0
             scores = np.array([done[task, way, known, seed] for seed in seeds])
-            cells.append(f"{scores.mean():.0f} ({scores.min():.0f} to {scores.max():.0f})")
+            drawn = np.random.default_rng(0).choice(scores, (10_000, len(scores))).mean(1)
+            low, high = np.percentile(drawn, [2.5, 97.5])
+            cells.append(f"{scores.mean():.0f} [{low:.0f}, {high:.0f}]")
         print(f"| {task} | {way} | {' | '.join(cells)} |")
 
 

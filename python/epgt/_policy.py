@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _epgt
 from ._checks import StrPath, numbers, path, whole
 from ._errors import EnvError, InputError
-from ._stepper import Actions, Factory, Rows, environment
+from ._stepper import Actions, Factory, Rows, environment, factory
 
 if TYPE_CHECKING:
     import torch
@@ -154,7 +154,7 @@ class _Own:
     """The spaces of an environment of Python's."""
 
     def __init__(self, env: Factory) -> None:
-        made = env()
+        made = factory(env)()
         self._rows, self._actions = Rows(made.observation_space), Actions(made.action_space)
         made.close()
 

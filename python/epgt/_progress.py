@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any, TextIO
 
 WIDTH = 24
@@ -63,4 +62,4 @@ class Line:
 
 def is_watched(stream: TextIO) -> bool:
     """Whether somebody looks at what is written: a terminal does, and a notebook."""
-    return stream.isatty() or "ipykernel" in sys.modules
+    return stream.isatty() or type(stream).__module__.startswith("ipykernel.")

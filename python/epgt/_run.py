@@ -217,8 +217,8 @@ def train(
 ) -> Run | list[Run]:
     """Trains an agent and returns its run; with `seeds`, the runs of so many seeds, made side by side.
 
-    `task` is the id of a task, or a function that makes an environment of Gymnasium's. Every setting of the
-    configuration is a keyword (`n_envs=16`, `ppo={"gamma": 0.9}`), or an entry of `settings` (`{"ppo.gamma": 0.9}`);
+    `task` is the id of a task, or a function that makes an environment of Gymnasium's, or such an environment, of which
+    copies are made. Every setting of the configuration is a keyword (`n_envs=16`, `ppo={"gamma": 0.9}`), or an entry of `settings` (`{"ppo.gamma": 0.9}`);
     `epgt train --help` lists them all. What is not said has the task's default.
 
     The run is kept in `directory`, or in a new one below `runs`; a run that is there is replaced only with `overwrite`.

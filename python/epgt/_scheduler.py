@@ -56,6 +56,8 @@ class Scheduler:
         said = [(name, text(name, value)) for name, value in settings.items()]
         self._native = _epgt.NativeScheduler(grids, str(method), whole("seed", seed, 0), self.updates, said)
         self._shapes: list[tuple[int, ...]] | None = None
+        # Where weights and gradients are put one after another: memory that is not new is written much sooner.
+        self._buffers: list[NDArray[np.float32]] = []
         # There once tensors on another processor were given.
         self._projector: Projector | None = None
 
@@ -86,9 +88,9 @@ class Scheduler:
         else:
             flat: list[NDArray[np.float32] | None] = [None, None]
             if looks:
-                flat[1] = _flat(self._gradients(found, gradients))
+                flat[1] = self._flat(1, self._gradients(found, gradients))
             if looks and self._native.looks_at_weights():
-                flat[0] = _flat(found)
+                flat[0] = self._flat(0, found)
             values = self._native.choose(flat[0], flat[1], float(progress))
         return dict(zip(self.names, values))
 
@@ -142,6 +144,15 @@ class Scheduler:
         self._native.begin([(f"tensor {i}", *_matrix(shape)) for i, shape in enumerate(shapes)])
         self._shapes = shapes
 
+    def _flat(self, which: int, tensors: list[Any]) -> NDArray[np.float32]:
+        """All numbers one after another, in the first buffer or the second."""
+        arrays = [_array(tensor).ravel() for tensor in tensors]
+        size = sum(array.size for array in arrays)
+        if not self._buffers or self._buffers[0].size != size:
+            self._buffers = [np.empty(size, np.float32) for _ in range(2)]
+        with np.errstate(over="ignore"):
+            return np.concatenate(arrays, out=self._buffers[which], casting="unsafe")
+
     def _gradients(self, weights: list[Any], gradients: Tensors) -> list[Any]:
         if gradients is None:
             own = [getattr(tensor, "grad", None) for tensor in weights]
@@ -189,11 +200,9 @@ def _zeros(like: Any) -> Any:
     return like.detach().new_zeros(like.shape) if hasattr(like, "detach") else np.zeros(like.shape)
 
 
-def _flat(tensors: list[Any]) -> NDArray[np.float32]:
-    """All numbers one after another."""
-    arrays = [tensor.detach().cpu().numpy() if hasattr(tensor, "detach") else np.asarray(tensor) for tensor in tensors]
-    with np.errstate(over="ignore"):
-        return np.concatenate([np.asarray(array, np.float32).ravel() for array in arrays])
+def _array(tensor: Any) -> NDArray[Any]:
+    # NumPy does not have all of PyTorch's types.
+    return tensor.detach().cpu().float().numpy() if hasattr(tensor, "detach") else np.asarray(tensor)
 
 
 def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:

@@ -6,8 +6,9 @@ another, a choice as one number for each option (one-hot); an image has its chan
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,23 +17,45 @@ from . import _epgt
 from ._errors import EnvError, InputError
 from ._optional import optional
 
-Factory = Callable[[], Any]
-"""A function without arguments that makes an environment of Gymnasium's."""
+
+class Env(Protocol):
+    """What of an environment of Gymnasium's is used."""
+
+    def reset(self, *, seed: int | None = None) -> Any: ...
+
+    def step(self, action: Any, /) -> Any: ...
 
 
-def environment(make: Factory) -> _epgt.Environment:
-    """What the extension module needs to make and step copies of an environment."""
+Factory = Callable[[], Any] | Env
+"""A function without arguments that makes an environment of Gymnasium's, or one that is copied."""
+
+
+def factory(given: Factory) -> Callable[[], Any]:
+    """A function that makes environments. Of one that is there it makes copies: several are stepped together."""
     gymnasium = optional("gymnasium", "an environment of Python")
-    if isinstance(make, gymnasium.Env):
-        raise InputError(
-            "an environment is not enough, because several copies are stepped together; give a function that makes "
-            "one: lambda: gymnasium.make(...)"
-        )
-    if not callable(make):
-        raise InputError(f"{make!r} is neither the id of a task nor a function that makes an environment")
+    if isinstance(given, gymnasium.Env):
+        return lambda: _copy(given)
+    if not callable(given):
+        raise InputError(f"{given!r} is neither the id of a task nor a function that makes an environment")
+    return given
+
+
+def environment(given: Factory) -> _epgt.Environment:
+    """What the extension module needs to make and step copies of an environment."""
+    make = factory(given)
     first = Stepper(make())
     first.close()
     return _epgt.Environment(lambda: Stepper(make()), first.name, first.limit)
+
+
+def _copy(env: Any) -> Any:
+    try:
+        return copy.deepcopy(env)
+    except Exception as error:
+        raise InputError(
+            f"the environment cannot be copied ({error}), and several copies are stepped together; give a function "
+            "that makes one: lambda: gymnasium.make(...)"
+        ) from error
 
 
 class Stepper:

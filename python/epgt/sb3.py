@@ -69,7 +69,7 @@ class VecEnv(vec_env.VecEnv):
         observations, _ = self._envs.reset(seed=None if all(seed is None for seed in seeds) else seeds)
         self._reset_seeds()
         self._reset_options()
-        self.reset_infos = [{} for _ in range(self.num_envs)]
+        self.reset_infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         return observations
 
     def step_async(self, actions: NDArray[Any]) -> None:

@@ -3,13 +3,14 @@
 python python/examples/ppo.py [--task CartPole-v1] [--steps 50000] [--seed 1]
 
 It uses nothing but the interface of `gymnasium.vector`: with `gymnasium.vector.SyncVectorEnv` in the place of
-`epgt.make_vec` it is the same program.
+`epgt.make_vec` it is the same program, and on CartPole-v1 it learns the same, to the bit.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -46,12 +47,19 @@ class Agent(nn.Module):
         return actions, chances.log_prob(actions), chances.entropy(), self.critic(observations)[:, 0]
 
 
-def train(task: str, steps: int, seed: int, n_envs: int = 4, n_steps: int = 128) -> float:
+def make(task: str, n_envs: int) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
+    """The vector environments."""
+    return epgt.make_vec(task, n_envs, autoreset_mode="SameStep")
+
+
+def train(
+    task: str, steps: int, seed: int, n_envs: int = 4, n_steps: int = 128, make_envs: Callable[..., Any] = make
+) -> float:
     """Trains, and returns the mean return of the last twenty episodes."""
     gamma, gae_lambda, epochs, minibatch, clip, rate = 0.99, 0.95, 4, n_envs * n_steps // 4, 0.2, 2.5e-3
     torch.manual_seed(seed)
     np.random.seed(seed)
-    envs = epgt.make_vec(task, n_envs, autoreset_mode="SameStep")
+    envs = make_envs(task, n_envs)
     recorded = gymnasium.wrappers.vector.RecordEpisodeStatistics(envs)
     agent = Agent(recorded)
     optimizer = torch.optim.Adam(agent.parameters(), lr=rate, eps=1e-5)

@@ -1,4 +1,4 @@
-"""The snippets of docs/python.md and README.md run as they stand there, in order, in one place."""
+"""The snippets of docs/python.md and of the package's README.md run as they stand there, in order, in one place."""
 
 from __future__ import annotations
 
@@ -35,3 +35,8 @@ def test_the_snippets_run(elsewhere: Path, package: str) -> None:
                 exec(compile(code, f"{document.name}: {code.splitlines()[0]}", "exec"), names)
                 ran += 1
         assert ran > 0
+
+
+def test_the_readme_shows_the_first_snippet_of_the_document() -> None:
+    first = next(code for needs, code in snippets(DOCUMENTS[0]) if not needs)
+    assert first in [code for _, code in snippets(PACKAGE.parent / "README.md")]

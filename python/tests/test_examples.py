@@ -30,6 +30,29 @@ def test_a_training_loop_of_ones_own_learns_cartpole_on_the_vector_environments(
     assert script("examples/ppo.py").train("CartPole-v1", 25_000, seed=1) > 150
 
 
+@needs("torch")
+@needs("gymnasium")
+@pytest.mark.parametrize("mode", ["SameStep", "NextStep"])
+def test_the_same_loop_learns_the_same_on_gymnasiums_own_vector_environments(mode: str) -> None:
+    import gymnasium
+    import torch
+    from gymnasium.vector import AutoresetMode
+
+    import epgt
+
+    def theirs(task: str, n_envs: int) -> Any:
+        makers = [lambda: gymnasium.make(task) for _ in range(n_envs)]
+        return gymnasium.vector.SyncVectorEnv(makers, autoreset_mode=AutoresetMode(mode))
+
+    def ours(task: str, n_envs: int) -> Any:
+        return epgt.make_vec(task, n_envs, autoreset_mode=mode)
+
+    torch.set_num_threads(1)
+    train = script("examples/ppo.py").train
+    earned = [train("CartPole-v1", 8_000, seed=3, make_envs=make) for make in (ours, theirs)]
+    assert earned[0] == earned[1] > 25
+
+
 @needs("nbclient")
 @needs("ipykernel")
 @needs("matplotlib")

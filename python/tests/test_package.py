@@ -59,15 +59,16 @@ def test_ctrl_c_stops_the_command_which_saves_its_run(elsewhere: Path) -> None:
     arguments = ["train", "CartPole-v1", "--steps", "1e9", "--out", "run", "-q"]
     process = subprocess.Popen([COMMAND, *arguments], stderr=subprocess.PIPE, text=True)
     wait_for(elsewhere / "run" / "metrics.csv")
-    process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=30)[1]
+    said = interrupted(process)[1]
     assert process.returncode == 130 and "epgt train --resume run" in said
     assert (elsewhere / "run" / "checkpoint.bin").exists()
 
 
 def test_ctrl_c_is_a_keyboard_interrupt_after_which_the_run_can_be_resumed(elsewhere: Path) -> None:
+    # Whoever starts the tests in the background has Ctrl-C ignored, which is inherited.
     code = """
-import epgt
+import epgt, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     epgt.train("CartPole-v1", steps=1e9, log_interval=10_000, directory="run", progress=True)
 except KeyboardInterrupt:
@@ -75,8 +76,7 @@ except KeyboardInterrupt:
 """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_for(elsewhere / "run" / "metrics.csv")
-    process.send_signal(signal.SIGINT)
-    said, told = process.communicate(timeout=30)
+    said, told = interrupted(process)
     assert said == "interrupted\n" and "Stopped and saved in run" in told
     done = epgt.load("run")
     assert done.result is None and done.last_policy.task == "CartPole-v1"
@@ -121,6 +121,15 @@ def test_a_run_keeps_how_python_was_started(elsewhere: Path) -> None:
     marker = json.loads(Path("run/epgt.json").read_text())
     assert marker["history"][0]["command"].endswith("learn.py --fast")
     assert marker["history"][0]["command"].startswith("python")
+
+
+def interrupted(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What a process says that is told to stop."""
+    process.send_signal(signal.SIGINT)
+    try:
+        return process.communicate(timeout=30)
+    finally:
+        process.kill()
 
 
 def wait_for(path: Path) -> None:

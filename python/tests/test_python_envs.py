@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,22 @@ def test_an_environment_of_gymnasium_trains_as_the_task_itself(elsewhere: Path) 
             np.testing.assert_array_equal(run.metrics[name], own.metrics[name])
     state, other = run.last_policy.state_dict(), own.last_policy.state_dict()
     assert all((state[name] == other[name]).all() for name in other)
+
+
+def test_an_environment_is_copied(elsewhere: Path) -> None:
+    import gymnasium
+
+    env = gymnasium.make("CartPole-v1")
+    made = trained(lambda: gymnasium.make("CartPole-v1"))
+    copied = trained(env)
+    assert copied.last_policy.sha256 == made.last_policy.sha256
+    assert epgt.load(copied.directory, env=env).evaluate(2).mean_return > 0
+    # It is still the caller's own.
+    observation, _ = env.reset(seed=0)
+    assert copied.policy.predict(observation) in env.action_space
+    # What was changed about it is in the copies.
+    short = gymnasium.wrappers.TimeLimit(corridor(), 3)
+    assert trained(short).metrics["rollout/ep_len_mean"][-1] <= 3
 
 
 def test_the_run_is_loaded_played_and_resumed_with_its_environment(elsewhere: Path) -> None:
@@ -159,8 +176,10 @@ def test_what_the_environment_should_not_return_is_refused(
 def test_what_makes_no_environment_is_refused(elsewhere: Path) -> None:
     from gymnasium import spaces
 
-    with pytest.raises(epgt.InputError, match="give a function that makes one"):
-        epgt.train(corridor())
+    locked = corridor()
+    locked.lock = threading.Lock()
+    with pytest.raises(epgt.InputError, match="cannot be copied .* give a function that makes one"):
+        epgt.train(locked)
     with pytest.raises(epgt.InputError, match="neither the id of a task nor a function"):
         epgt.train(3)
     with pytest.raises(epgt.EnvError, match="returned a int, not a gymnasium.Env"):

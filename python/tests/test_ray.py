@@ -29,6 +29,8 @@ def tune(tmp_path: Path) -> Iterator[Any]:
     import ray
     from ray import tune
 
+    # The snippets of the documents have begun one of their own.
+    ray.shutdown()
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
     yield tune
     ray.shutdown()
@@ -98,10 +100,20 @@ def test_a_reset_trial_begins_anew() -> None:
     trial.stop()
 
 
-def test_population_based_training_puts_its_values_in_force(tune: Any, tmp_path: Path) -> None:
+def test_population_based_training_puts_its_values_in_force_also_after_a_restore(tune: Any, tmp_path: Path) -> None:
     from ray.tune.schedulers import PopulationBasedTraining
 
     import epgt.ray
+
+    mended = tmp_path / "mended"
+
+    class Fails(epgt.ray.Trainable):
+        """Fails in its fifth iteration until that is mended."""
+
+        def step(self) -> dict[str, Any]:
+            if self.iteration == 4 and not mended.exists():
+                raise RuntimeError("on purpose")
+            return super().step()
 
     pbt = PopulationBasedTraining(
         time_attr="training_iteration",
@@ -111,7 +123,7 @@ def test_population_based_training_puts_its_values_in_force(tune: Any, tmp_path:
     )
     space = SPACE | {"algo": "a2c", "steps": 16_000, "learning_rate": tune.grid_search([1e-5, 1e-2])}
     tuner = tune.Tuner(
-        epgt.ray.Trainable,
+        Fails,
         param_space=space,
         tune_config=tune.TuneConfig(metric="episode_return_mean", mode="max", scheduler=pbt, reuse_actors=True),
         run_config=tune.RunConfig(
@@ -122,19 +134,30 @@ def test_population_based_training_puts_its_values_in_force(tune: Any, tmp_path:
         ),
     )
     results = tuner.fit()
+    assert len(results.errors) == 2
+    assert exploited(results) > 0 and max(result.metrics["timesteps_total"] for result in results) == 8000
+    before = {result.path: len(result.metrics_dataframe) for result in results}
+    mended.touch()
+    results = tune.Tuner.restore(str(tmp_path / "pbt"), Fails, resume_errored=True, param_space=space).fit()
     assert not results.errors and len(results) == 2
+    exploited(results)
+    for result in results:
+        # It went on where it was.
+        frame = result.metrics_dataframe
+        assert len(frame) > before[result.path] and frame["training_iteration"].is_monotonic_increasing
+    assert max(result.metrics["timesteps_total"] for result in results) == 16_000
+
+
+def exploited(results: Any) -> int:
+    """How many trials have had another rate than at first. What Tune says that a trial has is in force in every row."""
     changed = 0
     for result in results:
         frame = result.metrics_dataframe
         for _, row in frame.iterrows():
-            # What Tune says the trial has is what the run had when it wrote that row.
             assert row["train/learning_rate"] == pytest.approx(row["config/learning_rate"], rel=1e-4)
+            assert row["timesteps_total"] == 2000 * row["training_iteration"]
         changed += frame["config/learning_rate"].nunique() > 1
-    assert changed > 0
-    assert max(result.metrics["timesteps_total"] for result in results) == 16_000
-    # What was stopped is restored from its storage.
-    again = tune.Tuner.restore(str(tmp_path / "pbt"), epgt.ray.Trainable, param_space=space)
-    assert len(again.get_results()) == 2
+    return changed
 
 
 EXPERIMENT = """

@@ -194,6 +194,9 @@ def test_parameters_of_pytorch_are_the_same_as_arrays() -> None:
         for scheduler in schedulers:
             scheduler.reward(float(np.sin(update)))
     assert chosen[0] == chosen[1]
+    # NumPy has no numbers of this type.
+    small = [tensor.detach().to(torch.bfloat16) for tensor in weights]
+    assert set(epgt.Scheduler({"lr": RATES}).choose(small, small)) == {"lr"}
 
 
 @needs("torch")

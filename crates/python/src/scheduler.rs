@@ -395,6 +395,11 @@ fn refuse_unusable(name: &str, numbers: &[f32], wanted: usize) -> PyResult<()> {
             format!("{given} {name} are given, but the first choice was for {wanted}; make another scheduler");
         return Err(Class::Input.says(sentence));
     }
+    // In blocks without a way out, which vectorise: it is asked of every weight there is.
+    let all_finite = |block: &[f32]| block.iter().fold(true, |so_far, x| so_far & x.is_finite());
+    if numbers.chunks(1024).all(all_finite) {
+        return Ok(());
+    }
     match numbers.iter().position(|x| !x.is_finite()) {
         None => Ok(()),
         Some(place) => Err(Class::Input.says(format!(
