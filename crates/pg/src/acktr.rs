@@ -36,7 +36,9 @@ use epgt_rng::Pcg64;
 use epgt_settings::number;
 
 use crate::a2c::{self, Loss};
-use crate::hyperparameter::{ENT_COEF, GAE_LAMBDA, GAMMA, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, NOISE, STEP, VF_COEF};
+use crate::hyperparameter::{
+    ENT_COEF, GAE_LAMBDA, GAMMA, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, NOISE, STEP, VF_COEF,
+};
 use crate::step_control::StepController;
 use crate::update::{self, Workspace};
 use crate::{

@@ -152,7 +152,9 @@ impl Rollout {
     /// The environments whose multiplier of the noise is such.
     fn group(&self, is_member: impl Fn(f32) -> bool) -> Vec<usize> {
         let all = self.noise.iter().enumerate();
-        all.filter(|(_, noise)| is_member(**noise)).map(|(env, _)| env).collect()
+        all.filter(|(_, noise)| is_member(**noise))
+            .map(|(env, _)| env)
+            .collect()
     }
 
     /// Mean TD error of these environments' steps, and the variance of that mean.

@@ -123,7 +123,9 @@ fn gradients_are_those_of_finite_differences() {
         let loss = |agent: &mut ActorCritic, work: &mut Workspace| {
             work.forward_all(agent, rollout.batch_observations(), &rollout.actions);
             let terms = work.log_probs.iter().zip(&weights);
-            terms.map(|(log_prob, weight)| f64::from(log_prob * weight)).sum::<f64>()
+            terms
+                .map(|(log_prob, weight)| f64::from(log_prob * weight))
+                .sum::<f64>()
         };
         loss(&mut agent, &mut work);
         work.log_prob_gradient.copy_from_slice(&weights);
@@ -142,7 +144,10 @@ fn gradients_are_those_of_finite_differences() {
             };
             let slope = (moved(step) - moved(-step)) / (2.0 * f64::from(step));
             let ours = f64::from(gradient[at]);
-            assert!((ours - slope).abs() < 0.02 * (1.0 + slope.abs()), "{task}, weight {at}: {ours} {slope}");
+            assert!(
+                (ours - slope).abs() < 0.02 * (1.0 + slope.abs()),
+                "{task}, weight {at}: {ours} {slope}"
+            );
         }
     }
 }
@@ -164,7 +169,10 @@ fn the_comparison_tells_in_which_direction_more_is_earned() {
     assert!((compare(-1.0) + 50f64.sqrt()).abs() < 3.0);
     let chance: Vec<f64> = (0..200).map(|_| compare(0.0)).collect();
     let square = chance.iter().map(|t| t * t).sum::<f64>() / 200.0;
-    assert!((square - 1.0).abs() < 0.35, "by chance it is one standard error: {square}");
+    assert!(
+        (square - 1.0).abs() < 0.35,
+        "by chance it is one standard error: {square}"
+    );
     rollout.noise.clear();
     assert_eq!(rollout.noise_comparison(0.99), None);
 }
@@ -175,7 +183,12 @@ fn a_wider_policy_draws_the_same_actions_more_evenly() {
     let before = plain_outputs(&agent, &rollout);
     agent.widen(2.0);
     let after = plain_outputs(&agent, &rollout);
-    assert!(before.iter().zip(&after).all(|(before, after)| (0.5 * before - after).abs() < 1e-6));
+    assert!(
+        before
+            .iter()
+            .zip(&after)
+            .all(|(before, after)| (0.5 * before - after).abs() < 1e-6)
+    );
 
     let (mut agent, rollout) = play("Pendulum-v1", 5, 0.0);
     let before = plain_outputs(&agent, &rollout);

@@ -12,7 +12,9 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use epgt_hyper::{Axis, Choosing, Epgt, FixedAt, Grid, HyperSettings, HyperSpace};
-use epgt_pg::{A2cSettings, HoofSettings, MetaGradientSettings, MethodSettings, NoiseControl, PolicySettings, StepControl};
+use epgt_pg::{
+    A2cSettings, HoofSettings, MetaGradientSettings, MethodSettings, NoiseControl, PolicySettings, StepControl,
+};
 use epgt_settings::{Entry, SettingError, Settings, Value};
 
 use crate::defaults::{self, Origin};
@@ -672,7 +674,10 @@ mod tests {
         let of = |task: &str| with(&[("task", task), ("algo", "ppo")]).unwrap();
         let gamma = |task: &str| of(task).method.gamma();
         assert_eq!((gamma("Pendulum-v1"), gamma("CartPole-v1")), (0.975, 0.99));
-        assert_eq!((gamma("HalfCheetah-v4"), gamma("BipedalWalker-v3")), (0.995, 1.0 - 5.0 / 1600.0));
+        assert_eq!(
+            (gamma("HalfCheetah-v4"), gamma("BipedalWalker-v3")),
+            (0.995, 1.0 - 5.0 / 1600.0)
+        );
         let rest = |task: &str| {
             let config = of(task);
             let mut method = config.method.entries();
@@ -683,7 +688,11 @@ mod tests {
         for task in epgt_envs::tasks().iter().filter(|task| task.image.is_none()) {
             assert_eq!(rest(&task.id), usual, "{}", task.id);
         }
-        assert!(of("Pendulum-v1").to_toml_with_origins().contains("# From the task's properties.\ngamma = 0.975\n"));
+        assert!(
+            of("Pendulum-v1")
+                .to_toml_with_origins()
+                .contains("# From the task's properties.\ngamma = 0.975\n")
+        );
         for (length, expected) in [(20, 0.75), (5000, 0.999), (u32::MAX, 0.995)] {
             let make = epgt_envs::classic::Pendulum::new;
             let task = epgt_envs::TaskSpec::new("Own-v0", make).with_max_episode_steps(length);
@@ -691,7 +700,10 @@ mod tests {
             let said = [("task", "Own-v0"), ("algo", "ppo")].map(|(key, value)| Assignment::new(key, value));
             let config = Config::build_in(&registry, &said).unwrap();
             assert_eq!(config.method.gamma(), expected, "{length}");
-            assert_eq!((config.method.entries().len(), config.policy.entries()), (usual.0.len() + 1, usual.1.clone()));
+            assert_eq!(
+                (config.method.entries().len(), config.policy.entries()),
+                (usual.0.len() + 1, usual.1.clone())
+            );
         }
     }
 

@@ -79,13 +79,21 @@ fn deviation(reward: fn(f32) -> f32, settings: &[(&str, &str)]) -> f32 {
 
 #[test]
 fn noise_moves_to_where_more_is_earned() {
-    let (cost, gain): (fn(f32) -> f32, fn(f32) -> f32) = (|size| -size, |size| size);
+    let cost: fn(f32) -> f32 = |size| -size;
+    let gain: fn(f32) -> f32 = |size| size;
     for algo in ["a2c", "ppo"] {
         let of = |reward, more: &[(&str, &str)]| deviation(reward, &[&[("algo", algo)], more].concat());
         // Steps too small to learn anything, so that what moves is what is looked at here.
-        let still = [("target_divergence", "1e-9"), ("learning_rate", "1e-9"), ("scheduler", "fixed")];
+        let still = [
+            ("target_divergence", "1e-9"),
+            ("learning_rate", "1e-9"),
+            ("scheduler", "fixed"),
+        ];
         let learned = (of(cost, &still), of(gain, &still));
-        assert!((learned.0 - 0.4966).abs() < 0.01 && (learned.1 - 0.4966).abs() < 0.01, "{algo}: {learned:?}");
+        assert!(
+            (learned.0 - 0.4966).abs() < 0.01 && (learned.1 - 0.4966).abs() < 0.01,
+            "{algo}: {learned:?}"
+        );
         let greedy = [&still[..], &[("noise_control", "greedy")]].concat();
         let (low, high) = (of(cost, &greedy), of(gain, &greedy));
         assert!(low < 0.1 && high > 1.0, "{algo}, greedy: {low} and {high}");
@@ -137,9 +145,17 @@ fn environments_are_compared_where_noise_is_scheduled_and_need_to_be_four() {
     assert_eq!(spread(&[("noise_control", "greedy")]), 1.5);
     assert_eq!(spread(&[("noise_control", "greedy"), ("noise_spread", "2")]), 2.0);
     let alone = build(&[("tune.noise", "0.9:1:1.1")]).unwrap().to_toml();
-    assert!(alone.contains("outcome = \"noise\"\n") && alone.contains("transform = \"raw\"\n"), "{alone}");
-    let said = build(&[("tune.noise", "0.9:1:1.1"), ("hyper.outcome", "episode")]).unwrap().to_toml();
-    assert!(said.contains("outcome = \"episode\"\n") && said.contains("transform = \"improvement\"\n"), "{said}");
+    assert!(
+        alone.contains("outcome = \"noise\"\n") && alone.contains("transform = \"raw\"\n"),
+        "{alone}"
+    );
+    let said = build(&[("tune.noise", "0.9:1:1.1"), ("hyper.outcome", "episode")])
+        .unwrap()
+        .to_toml();
+    assert!(
+        said.contains("outcome = \"episode\"\n") && said.contains("transform = \"improvement\"\n"),
+        "{said}"
+    );
     let refused = |pairs| build(pairs).unwrap_err().to_string();
     assert!(
         refused(&[("noise_control", "greedy"), ("n_envs", "3")]).contains("at least 4 are needed"),
