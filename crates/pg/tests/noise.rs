@@ -106,8 +106,8 @@ fn ratios_of_probabilities_are_those_of_the_policy_that_acted() {
         let after = plain_outputs(&agent, &rollout);
         let mut work = Workspace::default();
         work.forward_all(&mut agent, rollout.batch_observations(), &rollout.actions);
-        for row in 0..rollout.batch_size() {
-            let wanted = log_density(&agent, &rollout, &after, row) - acted[row];
+        for (row, acted) in acted.into_iter().enumerate() {
+            let wanted = log_density(&agent, &rollout, &after, row) - acted;
             let ours = f64::from(work.log_probs[row] - rollout.log_probs[row]);
             assert!((ours - wanted).abs() < 2e-4 * (1.0 + wanted.abs()), "{task}, row {row}");
         }
