@@ -86,7 +86,7 @@ fn ppo_trains_with_every_hyperparameter_scheduled_at_once() {
     for ((rate, chosen), &steps) in rows {
         let left = rate / chosen;
         assert!(
-            left > 0.0 && left <= 1.0 - (steps - 1024.0 - 1.0) / 20_000.0,
+            left > 0.0 && left <= 1.0 - (steps - 2048.0 - 1.0) / 20_000.0,
             "{left} at {steps}"
         );
     }
