@@ -343,11 +343,20 @@ fn runs_appear_are_killed_resumed_and_removed_while_they_are_watched() {
     child.kill().unwrap();
     child.wait().unwrap();
     let stopped = events.run("long", |run| run["state"] == "stopped");
+    // A run that was killed right after a checkpoint has no row beyond it, and nothing of it is cut. One row makes sure.
+    let beyond = stopped["steps"].as_f64().unwrap() + 1.0;
+    append(&place.path("runs/long"), beyond as u64, 4242.0);
+    events.run("long", |run| run["score"] == 4242.0);
     // Its tables are cut back to the checkpoint, and are read again from their start.
     let mut child = start(&["--resume", "runs/long"]);
-    detail.until(|news| (news["detail"]["begins"] == true).then_some(()));
+    let curves = detail.until(|news| (news["detail"]["begins"] == true).then(|| news["detail"]["curves"].clone()));
+    let returns = curves["rollout/ep_rew_mean"]["points"].as_array().unwrap();
+    assert!(
+        !returns.is_empty() && !returns.contains(&Value::from(4242.0)),
+        "{returns:?}"
+    );
     events.run("long", |run| {
-        run["state"] == "training" && run["steps"].as_f64() > stopped["steps"].as_f64()
+        run["state"] == "training" && run["steps"].as_f64() > Some(beyond)
     });
     child.kill().unwrap();
     child.wait().unwrap();
