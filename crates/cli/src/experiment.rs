@@ -7,6 +7,7 @@ mod list;
 mod progress;
 mod report;
 mod run;
+mod sensitivity;
 mod signal;
 mod status;
 
@@ -27,6 +28,7 @@ pub fn run(args: &ExperimentArgs, program: &Path) -> Result<Done, String> {
         ExperimentCommand::Status(args) => status::run(args),
         ExperimentCommand::Report(args) => report::run(args),
         ExperimentCommand::Signal(args) => signal::run(args),
+        ExperimentCommand::Sensitivity(args) => sensitivity::run(args),
         ExperimentCommand::Cells(args) => cells::run(args),
     }
 }

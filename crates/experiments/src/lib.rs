@@ -6,7 +6,8 @@
 //!
 //! Runs that no experiment has made are compared too: [`runs`] finds them below directories, [`groups`] says which
 //! belong together, [`comparison`] what their scores come to by a [`Measure`], and [`page`] draws all of it on one
-//! page. [`signal`] measures how much returns say of what was drawn at random.
+//! page. [`signal`] measures how much returns say of what was drawn at random, and [`sensitivity`] how much is
+//! lost by not tuning.
 //!
 //! ```
 //! use epgt_experiments::{Filter, library};
@@ -34,6 +35,7 @@ pub mod report;
 mod rows;
 mod run;
 pub mod runs;
+pub mod sensitivity;
 pub mod signal;
 mod table;
 mod verdict;

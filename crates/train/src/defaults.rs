@@ -62,6 +62,7 @@ pub fn of(
         false => ("continuous", Origin::Properties),
     };
     let of_method = match method {
+        "a2c" if whose == Defaults::Universal => universal_a2c,
         "a2c" => a2c,
         "ppo" if whose == Defaults::Universal => universal_ppo,
         "ppo" => ppo,
@@ -82,9 +83,20 @@ pub fn of(
             .iter()
             .map(move |&(key, value)| (own.then_some(origin), key, Cow::Borrowed(value)))
     });
-    let looks_ahead = whose == Defaults::Universal && method == "ppo" && task.image.is_none();
-    let gamma = looks_ahead.then(|| discount(task.max_episode_steps));
-    pairs.chain(gamma.map(|gamma| (Some(Origin::Properties), "ppo.gamma", gamma.to_string().into())))
+    let one_setting = whose == Defaults::Universal && task.image.is_none();
+    let gamma = match method {
+        "a2c" if one_setting => Some("a2c.gamma"),
+        "ppo" if one_setting => Some("ppo.gamma"),
+        _ => None,
+    };
+    let ahead = discount(task.max_episode_steps).to_string();
+    let pairs = pairs.chain(gamma.map(|gamma| (Some(Origin::Properties), gamma, ahead.into())));
+    let exceptions = if one_setting { exceptions(family, method) } else { &[] };
+    pairs.chain(
+        exceptions
+            .iter()
+            .map(|&(key, value)| (Some(Origin::Name), key, Cow::Borrowed(value))),
+    )
 }
 
 /// The discount factor that looks a fifth of an episode ahead. Episodes without a limit are taken to last 1000 steps.
@@ -154,6 +166,23 @@ fn a2c(family: &str) -> Pairs {
     }
 }
 
+/// A2C on whatever observes numbers: one setting, in the same units as PPO's. A hyper-action is held for about 4000 steps.
+fn universal_a2c(family: &str) -> Pairs {
+    match family {
+        "PixelCatch" | "atari" | "images" => a2c(family),
+        _ => &[
+            ("n_envs", "8"),
+            ("a2c.n_steps", "32"),
+            ("a2c.target_divergence", "0.01"),
+            ("a2c.ent_coef", "0.0"),
+            ("hyper.hold", "16"),
+            ("policy.hidden", "[64, 64]"),
+            ("policy.action_unit", "range"),
+            ("policy.log_std_init", "auto"),
+        ],
+    }
+}
+
 /// PPO on whatever observes numbers: one setting. Its actions are drawn in units of their range, with a noise whose
 /// length does not grow with their number.
 fn universal_ppo(family: &str) -> Pairs {
@@ -168,6 +197,17 @@ fn universal_ppo(family: &str) -> Pairs {
             ("policy.action_unit", "range"),
             ("policy.log_std_init", "auto"),
         ],
+    }
+}
+
+/// What a task has instead of the one setting, each with its measured reason in `docs/defaults.md`.
+fn exceptions(family: &str, method: &str) -> Pairs {
+    match (family, method) {
+        // A swimmer that looks less far ahead stays with a stroke that is half as fast, and values that far are found only
+        // where they may move freely.
+        ("Swimmer", "ppo") => &[("ppo.gamma", "0.9999"), ("ppo.clip_range_vf", "0.0")],
+        ("Swimmer", "a2c") => &[("a2c.gamma", "0.9999")],
+        _ => &[],
     }
 }
 

@@ -29,6 +29,8 @@ pub enum ExperimentCommand {
     Report(ReportArgs),
     /// Measure how much the returns of one run say of what was drawn at random (scheduler random), across seeds
     Signal(ReportArgs),
+    /// Measure how much is lost by not tuning: settings picked by task beside one for all, in each group of methods
+    Sensitivity(ReportArgs),
     /// Print one shell command per run, for a cluster's scheduler
     Cells(PlaceArgs),
 }
