@@ -469,7 +469,8 @@ fn explain_names_what_it_cannot_read() {
 #[test]
 fn a_full_disk_ends_a_run_with_a_sentence_and_the_last_checkpoint_goes_on() {
     let place = Place::new();
-    let arguments = "CartPole-v1 --steps 200000 --quiet --set checkpoint_interval=10000 --set log_interval=200";
+    let arguments =
+        "CartPole-v1 --steps 200000 --quiet --set defaults=task --set checkpoint_interval=10000 --set log_interval=200";
     let whole = place.bash(&format!("$EPGT train {arguments} --out whole"));
     assert_eq!(whole.code, Some(0), "{whole:?}");
     // No file may grow beyond 150 KB: the metrics of the first checkpoints fit, those of the whole run do not.

@@ -71,7 +71,11 @@ fn train_prints_one_json_object_with_the_documented_keys() {
         (&"CartPole-v1".into(), &"a2c".into())
     );
     assert_eq!((&result["scheduler"], &result["seed"]), (&"epgt".into(), &0.into()));
-    assert_eq!(result["steps"], 20_000);
+    // Whole rollouts of 8 x 32.
+    assert_eq!(
+        (&result["steps"], &result["steps_asked"]),
+        (&19_968.into(), &20_000.into())
+    );
     for positive in [
         "episodes",
         "return_last_100",
@@ -128,7 +132,7 @@ fn progress_goes_to_stderr_in_plain_lines_and_quiet_means_quiet() {
     assert!(
         ended
             .stderr
-            .starts_with("Training CartPole-v1 with a2c, 8 environments, 20000 steps.")
+            .starts_with("Training CartPole-v1 with a2c, 8 environments, 19968 of 20000 steps")
     );
     let lasts = ended.stderr.lines().filter(|line| line.starts_with("100%")).count();
     assert_eq!(lasts, 1, "{}", ended.stderr);

@@ -10,6 +10,7 @@ description = "tiny"
 seeds = 2
 
 [settings]
+defaults = "task"
 steps = 2000
 eval_interval = 0
 

@@ -12,6 +12,7 @@ seeds = 3
 first_seed = 4
 
 [settings]
+defaults = "task"
 steps = 2000
 eval_interval = 0
 
@@ -314,6 +315,7 @@ fn the_signal_of_random_choices_is_measured_over_seeds() {
     let text = r#"
 seeds = 8
 [settings]
+defaults = "task"
 steps = 4000
 n_envs = 8
 eval_interval = 0

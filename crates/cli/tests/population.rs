@@ -58,7 +58,8 @@ fn a_population_killed_at_many_moments_resumes_to_the_same_policy() {
 fn a_population_is_told_and_explained_as_one() {
     let place = Place::new();
     let short = |scheduler: &str| {
-        let settings = ["--steps", "4000", "--set", "population.ready=1000", "--threads", "2"];
+        let settings = "--steps 4000 --set defaults=task --set population.ready=1000 --threads 2";
+        let settings: Vec<&str> = settings.split_whitespace().collect();
         place.run(
             &[
                 &["train", "CartPole-v1", "--out", scheduler, "--scheduler", scheduler],

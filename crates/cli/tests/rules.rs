@@ -13,7 +13,16 @@ fn explain_tells_the_course_of_what_a_rule_changed() {
         ("meta-gradient", "follows the gradient of the next rollout's objective"),
     ] {
         let tuned = ["--tune", "learning_rate=paper:7,gamma=0.9:0.99"];
-        let choices = ["--algo", "a2c", "--scheduler", scheduler, "--steps", "8000"];
+        let choices = [
+            "--algo",
+            "a2c",
+            "--scheduler",
+            scheduler,
+            "--steps",
+            "8000",
+            "--set",
+            "defaults=task",
+        ];
         place.train(scheduler, &[&choices[..], &tuned[..]].concat());
         let overview = place.run(&["explain", scheduler]);
         assert_eq!(overview.code, Some(0), "{overview:?}");

@@ -170,7 +170,7 @@ fn an_ffmpeg_that_fails_costs_the_video_and_nothing_else() {
 #[test]
 fn a_bridged_task_is_filmed() {
     let place = Place::new();
-    let run = place.train("run", &["gym:CartPole-v1", "--algo", "a2c", "--steps", "200"]);
+    let run = place.train("run", &["gym:CartPole-v1", "--algo", "a2c", "--steps", "256"]);
     let ended = place.run(&["eval", "run", "--episodes", "1", "--json", "--video", "out.gif"]);
     let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON on stdout");
     assert_eq!(

@@ -134,7 +134,17 @@ fn append(run: &Path, steps: u64, mean: f64) {
 
 /// A small run.
 fn small(place: &Place, name: &str) -> PathBuf {
-    place.train(name, &["--steps", "3000", "--set", "eval_interval=1000"])
+    place.train(
+        name,
+        &[
+            "--steps",
+            "3000",
+            "--set",
+            "defaults=task",
+            "--set",
+            "eval_interval=1000",
+        ],
+    )
 }
 
 /// Copies the files of a run.

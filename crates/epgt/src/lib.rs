@@ -55,10 +55,10 @@
 //!
 //! # let place = tempfile::tempdir()?;
 //! # let directory = place.path().join("run");
-//! let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
+//! let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2048)])?;
 //! let mut run = Run::create(config, &directory, false)?;
 //! let end = run.train(&Default::default(), &mut |progress: &Progress| println!("{} steps", progress.steps))?;
-//! assert!(matches!(end, RunEnd::Finished(result) if result.steps == 2000));
+//! assert!(matches!(end, RunEnd::Finished(result) if result.steps == 2048));
 //! let record = Record::read(&directory)?;
 //! assert_eq!(record.column("rollout/ep_rew_mean").len(), record.steps().len());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -155,8 +155,8 @@ mod tests {
             .filter(|line| !line.starts_with("final_episodes"))
             .collect();
         assert_eq!(difference(&older.join("\n"), &config), None);
-        let changed = text.replace("hold = 50", "hold = 51");
-        assert_eq!(difference(&changed, &config).unwrap(), ["hold = 51", "hold = 50"]);
+        let changed = text.replace("hold = 8", "hold = 9");
+        assert_eq!(difference(&changed, &config).unwrap(), ["hold = 9", "hold = 8"]);
         assert!(difference("not a configuration", &config).is_some());
     }
 }

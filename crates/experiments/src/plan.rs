@@ -318,8 +318,7 @@ fn scorable(score: Measure, config: Config) -> Result<Config, PlanError> {
 mod tests {
     use super::*;
 
-    const HEAD: &str =
-        "seeds = 2\n[settings]\nsteps = 2000\ntune.gamma = \"0.9:0.99\"\n[[task]]\ntask = \"CartPole-v1\"\n";
+    const HEAD: &str = "seeds = 2\n[settings]\ndefaults = \"task\"\nsteps = 2000\ntune.gamma = \"0.9:0.99\"\n[[task]]\ntask = \"CartPole-v1\"\n";
 
     fn plan(methods: &str) -> Result<Plan, PlanError> {
         Plan::parse("test".to_string(), format!("{HEAD}{methods}"), 1.0)
@@ -354,7 +353,7 @@ mod tests {
         assert!(refused("[[method]]\nname = \"a\"\n[metod]\n").contains("did you mean 'method'?"));
         assert!(refused("[[method]]\nname = \"a\"\nseed = 3\n").contains("use seeds and first_seed"));
         assert!(refused("[[method]]\nname = \"a b\"\n[[method]]\nname = \"A-b\"\n").contains("cannot be told apart"));
-        assert!(refused("[[method]]\nname = \n").contains("line 8 is not valid TOML"));
+        assert!(refused("[[method]]\nname = \n").contains("line 9 is not valid TOML"));
     }
 
     #[test]

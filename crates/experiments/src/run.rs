@@ -81,12 +81,12 @@ impl End {
 /// use epgt_experiments::{End, Plan, make_runs, states};
 /// # let place = tempfile::tempdir().unwrap();
 /// # let out = place.path();
-/// let text = "[settings]\nsteps = 1000\n[[task]]\ntask = \"CartPole-v1\"\n[[method]]\nname = \"fixed\"\nscheduler = \"fixed\"\n";
+/// let text = "[settings]\nsteps = 1024\n[[task]]\ntask = \"CartPole-v1\"\n[[method]]\nname = \"fixed\"\nscheduler = \"fixed\"\n";
 /// let plan = Plan::parse("small".to_string(), text.to_string(), 1.0)?;
 /// let cells = plan.cells(out);
 /// let cells: Vec<_> = cells.iter().collect();
 /// let ends = make_runs(&plan, &cells, &states(&cells)?, Some(1), &Default::default(), &mut ());
-/// assert!(matches!(&ends[0], End::Finished(result) if result.steps == 1000));
+/// assert!(matches!(&ends[0], End::Finished(result) if result.steps == 1024));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn make_runs(

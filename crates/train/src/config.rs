@@ -451,7 +451,7 @@ impl Config {
     /// use epgt_train::{Assignment, Config};
     /// let said = [Assignment::new("task", "Pendulum-v1"), Assignment::new("a2c.ent_coef", 0.01)];
     /// let text = Config::build(&said)?.to_toml_with_origins();
-    /// assert!(text.contains("# From the task's name.\nn_envs = 8\n"));
+    /// assert!(text.contains("# From the task's properties.\ngamma = 0.975\n"));
     /// assert!(text.contains("# As said.\nent_coef = 0.01\n"));
     /// # Ok::<(), epgt_train::ConfigError>(())
     /// ```
@@ -697,7 +697,10 @@ mod tests {
         }
         // The one task with an exception of its own, which says so.
         let swimmer = of("Swimmer-v4").to_toml_with_origins();
-        assert!(swimmer.contains("# From the task's name.\ngamma = 0.9999\n"), "{swimmer}");
+        assert!(
+            swimmer.contains("# From the task's name.\ngamma = 0.9999\n"),
+            "{swimmer}"
+        );
         assert!(
             of("Pendulum-v1")
                 .to_toml_with_origins()

@@ -166,7 +166,7 @@ fn a2c(family: &str) -> Pairs {
     }
 }
 
-/// A2C on whatever observes numbers: one setting, in the same units as PPO's. A hyper-action is held for about 4000 steps.
+/// A2C on whatever observes numbers: one setting, in the same units as PPO's. A hyper-action is held for about 2000 steps.
 fn universal_a2c(family: &str) -> Pairs {
     match family {
         "PixelCatch" | "atari" | "images" => a2c(family),
@@ -175,7 +175,7 @@ fn universal_a2c(family: &str) -> Pairs {
             ("a2c.n_steps", "32"),
             ("a2c.target_divergence", "0.01"),
             ("a2c.ent_coef", "0.0"),
-            ("hyper.hold", "16"),
+            ("hyper.hold", "8"),
             ("policy.hidden", "[64, 64]"),
             ("policy.action_unit", "range"),
             ("policy.log_std_init", "auto"),
@@ -204,8 +204,12 @@ fn universal_ppo(family: &str) -> Pairs {
 fn exceptions(family: &str, method: &str) -> Pairs {
     match (family, method) {
         // A swimmer that looks less far ahead stays with a stroke that is half as fast, and values that far are found only
-        // where they may move freely.
-        ("Swimmer", "ppo") => &[("ppo.gamma", "0.9999"), ("ppo.clip_range_vf", "0.0")],
+        // where they may move freely and look far themselves.
+        ("Swimmer", "ppo") => &[
+            ("ppo.gamma", "0.9999"),
+            ("ppo.gae_lambda", "0.98"),
+            ("ppo.clip_range_vf", "0.0"),
+        ],
         ("Swimmer", "a2c") => &[("a2c.gamma", "0.9999")],
         _ => &[],
     }

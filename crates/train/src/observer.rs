@@ -30,10 +30,10 @@ use crate::outcome::{Progress, RunError};
 ///     }
 /// }
 ///
-/// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
+/// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2048)])?;
 /// let mut curve = Curve::default();
 /// Run::create(config, &directory, false).unwrap().train(&Default::default(), &mut curve).unwrap();
-/// assert!(matches!(curve.0.last(), Some((2000, mean)) if *mean > 9.0));
+/// assert!(matches!(curve.0.last(), Some((2048, mean)) if *mean > 9.0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Observer {

@@ -42,11 +42,11 @@ const DEPTH: usize = 8;
 /// use epgt_train::{Assignment, Config, Run, record::Record};
 /// # let place = tempfile::tempdir()?;
 /// # let directory = place.path().join("run");
-/// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
+/// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2048)])?;
 /// Run::create(config, &directory, false)?.train(&Default::default(), &mut ())?;
 /// let record = Record::read(&directory)?;
 /// assert_eq!((record.task.as_str(), record.seed.as_str()), ("CartPole-v1", "0"));
-/// assert_eq!(record.result.as_ref().map(|result| result.steps), Some(2000));
+/// assert_eq!(record.result.as_ref().map(|result| result.steps), Some(2048));
 /// assert_eq!(record.column("rollout/ep_rew_mean").len(), record.steps().len());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -72,10 +72,10 @@ struct Spent {
 /// use epgt_train::{Assignment, Config, Run, RunEnd};
 /// # let place = tempfile::tempdir().unwrap();
 /// # let directory = place.path().join("run");
-/// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
+/// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2048)])?;
 /// let mut run = Run::create(config, &directory, false).unwrap();
 /// let end = run.train(&Default::default(), &mut ()).unwrap();
-/// assert!(matches!(end, RunEnd::Finished(result) if result.steps == 2000));
+/// assert!(matches!(end, RunEnd::Finished(result) if result.steps == 2048));
 /// assert!(directory.join("best.safetensors").exists());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

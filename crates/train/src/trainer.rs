@@ -113,12 +113,12 @@ impl Counters {
 ///
 /// ```
 /// use epgt_train::{Assignment, Config, Trainer};
-/// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2000)])?;
+/// let config = Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", 2048)])?;
 /// let mut trainer = Trainer::new(&config)?;
 /// while !trainer.is_finished() {
 ///     trainer.iterate()?;
 /// }
-/// assert_eq!(trainer.counters.steps, 2000);
+/// assert_eq!(trainer.counters.steps, 2048);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Trainer {

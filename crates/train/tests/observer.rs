@@ -14,6 +14,7 @@ fn config(scheduler: &str) -> Config {
     let settings = [
         ("task", "CartPole-v1"),
         ("scheduler", scheduler),
+        ("defaults", "task"),
         ("steps", "4000"),
         ("checkpoint_interval", "1000"),
         ("population.ready", "1000"),

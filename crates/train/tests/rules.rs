@@ -29,6 +29,7 @@ const RULES: [(&str, &[(&str, &str)]); 2] = [
 fn config(scheduler: &str, more: &[(&str, &str)]) -> Result<Config, ConfigError> {
     let base = [
         ("task", "CartPole-v1"),
+        ("defaults", "task"),
         ("algo", "a2c"),
         ("steps", "6000"),
         ("scheduler", scheduler),

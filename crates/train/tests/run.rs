@@ -11,7 +11,12 @@ use epgt_train::{
 };
 
 fn config(steps: u64) -> Config {
-    Config::build(&[Assignment::new("task", "CartPole-v1"), Assignment::new("steps", steps)]).unwrap()
+    let settings = [
+        ("task", "CartPole-v1"),
+        ("defaults", "task"),
+        ("steps", &steps.to_string()),
+    ];
+    Config::build(&settings.map(|(key, value)| Assignment::new(key, value))).unwrap()
 }
 
 #[test]
@@ -406,6 +411,7 @@ fn a_population_can_go_on_to_more_steps() {
     let path = place.path().join("run");
     let settings = [
         ("task", "CartPole-v1"),
+        ("defaults", "task"),
         ("scheduler", "pbt"),
         ("steps", "2000"),
         ("population.ready", "500"),
@@ -437,6 +443,7 @@ fn a_run_can_start_from_a_trained_policy() {
     let student = |key: &str, value: &str| {
         let settings = [
             ("task", "CartPole-v1"),
+            ("defaults", "task"),
             ("steps", "2000"),
             ("seed", "9"),
             ("init", path.to_str().unwrap()),

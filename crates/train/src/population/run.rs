@@ -63,11 +63,11 @@ struct Kept {
 /// use epgt_train::{Assignment, Config, RunEnd};
 /// # let place = tempfile::tempdir().unwrap();
 /// # let directory = place.path().join("run");
-/// let settings = [("task", "CartPole-v1"), ("scheduler", "pbt"), ("steps", "2000"), ("population.ready", "500")];
+/// let settings = [("task", "CartPole-v1"), ("scheduler", "pbt"), ("steps", "2048"), ("population.ready", "512")];
 /// let config = Config::build(&settings.map(|(key, value)| Assignment::new(key, value)))?;
 /// let mut run = PopulationRun::create(config, &directory, false).unwrap();
 /// let Ok(RunEnd::Finished(result)) = run.train(&Default::default(), &mut ()) else { panic!() };
-/// assert_eq!((result.steps, result.population.unwrap().steps_all_members), (2000, 8000));
+/// assert_eq!((result.steps, result.population.unwrap().steps_all_members), (2048, 8192));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct PopulationRun {
