@@ -547,6 +547,8 @@ fn training_with_its_page_has_the_same_bits_and_the_page_outlives_it() {
         "--steps",
         "3000",
         "--set",
+        "defaults=task",
+        "--set",
         "eval_interval=1000",
         "--quiet",
         "--out",

@@ -116,6 +116,9 @@ fn percentile(sorted: &[f64], share: f64) -> f64 {
     sorted[below] + (at - at.floor()) * (sorted[above] - sorted[below])
 }
 
+/// A score by the second of two halves of the seeds, of what was picked by the first; each is `[setting][task]`.
+type Scored<'a> = dyn Fn(&[Vec<f64>], &[Vec<f64>]) -> f64 + 'a;
+
 /// The sensitivity of settings with these normalised scores `[setting][task][seed]`, the first of which is the default,
 /// and with what each changes of it.
 fn of(group: &str, scores: &[&[Vec<f64>]], changed: &[BTreeSet<String>]) -> Sensitivity {
@@ -125,9 +128,8 @@ fn of(group: &str, scores: &[&[Vec<f64>]], changed: &[BTreeSet<String>]) -> Sens
         scores.iter().map(|tasks| tasks.iter().map(seeds).collect()).collect()
     };
     let halves = [half(0), half(1)];
-    let both_ways = |score: &dyn Fn(&[Vec<f64>], &[Vec<f64>]) -> f64| {
-        (score(&halves[0], &halves[1]) + score(&halves[1], &halves[0])) / 2.0
-    };
+    // The mean of what is scored with each half seen, and the other one to score by.
+    let both_ways = |score: &Scored<'_>| (score(&halves[0], &halves[1]) + score(&halves[1], &halves[0])) / 2.0;
     let everything: Vec<usize> = (0..scores.len()).collect();
     let shared = both_ways(&|seen, other| mean(&other[best(&everything, |setting| mean(&seen[setting]))]));
     let picked_among = |allowed: &[usize]| {
