@@ -16,7 +16,7 @@ from epgt.loggers import settings_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-SHORT: dict[str, Any] = {"steps": 4000, "log_interval": 1000, "eval_interval": 0}
+SHORT: dict[str, Any] = {"steps": 4000, "log_interval": 1000, "eval_interval": 0, "defaults": "task"}
 
 
 def test_a_callback_is_told_of_the_runs_before_and_afterwards(elsewhere: Path) -> None:

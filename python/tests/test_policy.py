@@ -62,7 +62,8 @@ def test_drawn_actions_are_those_of_the_seed(pendulum: epgt.Run) -> None:
     drawn = [policy.predict(row, deterministic=False)[0] for _ in range(5)]
     policy.seed(4)
     assert [policy.predict(row, deterministic=False)[0] for _ in range(5)] == drawn
-    assert len(set(drawn)) == 5
+    # Draws beyond the bounds are clipped to them, and then alike.
+    assert len(set(drawn)) > 1
 
 
 @needs("gymnasium")

@@ -15,7 +15,16 @@ from conftest import COMMAND, needs
 
 pytestmark = [needs("ray"), pytest.mark.filterwarnings("ignore")]
 
-SPACE = {"task": "CartPole-v1", "steps": 8000, "iteration_steps": 2000, "n_envs": 4, "seed": 0, "eval_interval": 0}
+# Rollouts of 4 x 5 steps, of which every iteration has a whole number.
+SPACE = {
+    "task": "CartPole-v1",
+    "defaults": "task",
+    "steps": 8000,
+    "iteration_steps": 2000,
+    "n_envs": 4,
+    "seed": 0,
+    "eval_interval": 0,
+}
 
 
 def trainable(**config: Any) -> Any:
