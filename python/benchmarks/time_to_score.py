@@ -44,7 +44,7 @@ TASKS = {  # The score, and the steps that a run has at most, which are RL Zoo's
 }
 EPISODES = 100
 WIDE = {"log_std_init": -2, "ortho_init": False, "net_arch": {"pi": [256, 256], "vf": [256, 256]}}  # with ReLU
-# hyperparams/ppo.yml of github.com/DLR-RM/rl-baselines3-zoo at 22e3ff2. What is not said is Stable-Baselines3's
+# hyperparams/ppo.yml of DLR-RM/rl-baselines3-zoo at 22e3ff2. What is not said is Stable-Baselines3's
 # default, and a rate or clip range in a list falls linearly to 0.
 ZOO: dict[str, dict[str, Any]] = {
     "CartPole-v1": {
