@@ -46,7 +46,9 @@ def score(program: str, out: Path, task: str, name: str, settings: list[str], se
         path = os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))
         command = [program, "train", f"gym:foreign_tasks:{task}", "--algo=ppo", "--scheduler=fixed", "--threads=1", "-q"]
         command += [f"--steps={TASKS[task]}", f"--seed={seed}", "--set=eval_interval=0", f"--out={directory}", "--force", *settings]
-        subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.DEVNULL)
+        ended = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True)
+        if ended.returncode != 0:
+            raise SystemExit(ended.stderr)
     return float(json.loads(result.read_text())["return_last_100"])
 
 

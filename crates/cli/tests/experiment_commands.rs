@@ -354,3 +354,51 @@ scheduler = "fixed"
         "{ended:?}"
     );
 }
+
+#[test]
+fn how_much_is_lost_by_not_tuning_is_measured_around_the_first_method_of_a_group() {
+    let place = Place::new();
+    let text = r#"
+seeds = 2
+[settings]
+defaults = "task"
+scheduler = "fixed"
+steps = 4000
+eval_interval = 0
+[[task]]
+task = "CartPole-v1"
+[[task]]
+task = "Pendulum-v1"
+[[method]]
+name = "usual"
+group = "around"
+[[method]]
+name = "near"
+group = "around"
+a2c.gamma = 0.5
+[[method]]
+name = "small"
+group = "around"
+policy.hidden = [4]
+"#;
+    place.write("varied.toml", text);
+    experiment(&place, &["sensitivity", "varied.toml"])
+        .is_refused_with(&["usual on CartPole-v1 has fewer than two finished runs"]);
+    works(&place, &["run", "varied.toml", "--quiet"]);
+    let told = works(&place, &["sensitivity", "varied.toml"]);
+    let row = line(&told, &["around", "3"]);
+    let numbers: Vec<f64> = row[2..].iter().map(|text| text.parse().unwrap()).collect();
+    let [_, shared, picked, sensitivity, dimension] = numbers[..] else {
+        panic!("{row:?}")
+    };
+    assert!(
+        (picked - shared - sensitivity).abs() < 0.011 && dimension <= 2.0,
+        "{row:?}"
+    );
+    for name in ["gamma", "hidden"] {
+        assert_eq!(line(&told, &[name]).len(), 2, "{told}");
+    }
+    place.write("alone.toml", &text.replace("group = \"around\"\n", ""));
+    works(&place, &["run", "alone.toml", "--quiet"]);
+    experiment(&place, &["sensitivity", "alone.toml"]).is_refused_with(&["usual is in no group"]);
+}
