@@ -17,9 +17,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 
-import numpy as np
-
 import foreign_tasks
+import numpy as np
 
 TASKS = {"reach": 100_000, "tank": 200_000, "sail": 200_000}
 PICKED_ON = (100, 101)
