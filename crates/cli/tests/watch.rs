@@ -132,19 +132,19 @@ fn append(run: &Path, steps: u64, mean: f64) {
     writeln!(file, "{}", fields.join(",")).unwrap();
 }
 
+/// The settings of a short run, whose steps are whole rollouts.
+const SMALL: [&str; 6] = [
+    "--steps",
+    "3000",
+    "--set",
+    "defaults=task",
+    "--set",
+    "eval_interval=1000",
+];
+
 /// A small run.
 fn small(place: &Place, name: &str) -> PathBuf {
-    place.train(
-        name,
-        &[
-            "--steps",
-            "3000",
-            "--set",
-            "defaults=task",
-            "--set",
-            "eval_interval=1000",
-        ],
-    )
+    place.train(name, &SMALL)
 }
 
 /// Copies the files of a run.
@@ -541,20 +541,8 @@ fn a_policy_is_played_where_it_is_looked_at() {
 fn training_with_its_page_has_the_same_bits_and_the_page_outlives_it() {
     let place = Place::new();
     let plain = small(&place, "plain");
-    let ended = place.run(&[
-        "train",
-        "CartPole-v1",
-        "--steps",
-        "3000",
-        "--set",
-        "defaults=task",
-        "--set",
-        "eval_interval=1000",
-        "--quiet",
-        "--out",
-        "watched",
-        "--watch",
-    ]);
+    let watched = ["--quiet", "--out", "watched", "--watch"];
+    let ended = place.run(&[&["train", "CartPole-v1"], &SMALL[..], &watched[..]].concat());
     assert_eq!(ended.code, Some(0), "{ended:?}");
     common::assert_same_run(&plain, &place.path("watched"));
     let address = ended
