@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use epgt_rng::Pcg64;
 
 use crate::vec_env::Foreign;
 use crate::{Env, EnvError, Options, RowShape, Space, TaskOption, TimeLimit, classic, families, pixels};
@@ -110,6 +112,8 @@ pub struct TaskSpec {
     pub options: Options,
     /// Makes one copy with these options, without its time limit.
     pub build: Build,
+    /// After how many steps episodes were seen to be cut, once that was looked at.
+    pub(crate) measured_limit: Arc<OnceLock<Option<u32>>>,
     /// Set where the description depends on the options.
     pub(crate) describe: Option<Describe>,
     /// Starts N copies together, where another process steps them.
@@ -200,6 +204,7 @@ impl TaskSpec {
             reward_threshold: None,
             options: Options::of(declared),
             build: Arc::new(build),
+            measured_limit: Arc::default(),
             describe: None,
             foreign: None,
             unsaved: false,
@@ -287,12 +292,57 @@ impl TaskSpec {
         &self,
         options: impl IntoIterator<Item = (N, T)>,
     ) -> Result<Self, EnvError> {
-        let mut task = self.clone();
+        let mut task = TaskSpec {
+            measured_limit: Arc::default(),
+            ..self.clone()
+        };
         for (name, text) in options {
             task.options.set(&task.id, name.as_ref(), text.as_ref())?;
         }
         task.describe()?;
         Ok(task)
+    }
+
+    /// After how many steps episodes are cut: the task's limit or, where it tells none, what its environment was seen to do
+    /// within [`TRIAL_STEPS`](Self::TRIAL_STEPS) steps of random play. `None` where nothing was cut.
+    ///
+    /// ```
+    /// use epgt_envs::{Env, TaskSpec, TimeLimit, classic::Pendulum};
+    /// let task = TaskSpec::configurable("Own-v0", [], |_| Ok(Box::new(TimeLimit::new(Box::new(Pendulum::new()), 60))))?;
+    /// assert_eq!((task.max_episode_steps, task.episode_limit()), (u32::MAX, Some(60)));
+    /// assert_eq!(TaskSpec::new("Endless-v0", Pendulum::new).episode_limit(), None);
+    /// # Ok::<(), epgt_envs::EnvError>(())
+    /// ```
+    pub fn episode_limit(&self) -> Option<u32> {
+        match self.max_episode_steps {
+            // An environment that fails here says so where it is trained.
+            u32::MAX => *self.measured_limit.get_or_init(|| self.measure_limit().unwrap_or(None)),
+            limit => Some(limit),
+        }
+    }
+
+    /// Steps of random play after which [`episode_limit`](Self::episode_limit) no longer waits for an episode to be cut.
+    pub const TRIAL_STEPS: u32 = 2000;
+
+    fn measure_limit(&self) -> Result<Option<u32>, EnvError> {
+        let (mut env, mut rng) = (self.make()?, Pcg64::from_seed(0));
+        let mut observation = vec![0.0; env.observation_space().size()];
+        let mut action = vec![0.0; env.action_space().size()];
+        env.reset(Some(0), &mut observation)?;
+        let mut length = 0;
+        for _ in 0..Self::TRIAL_STEPS {
+            env.action_space().sample(&mut rng, &mut action);
+            let step = env.step(&action, &mut observation)?;
+            length += 1;
+            if step.truncated {
+                return Ok(Some(length));
+            }
+            if step.terminated {
+                env.reset(None, &mut observation)?;
+                length = 0;
+            }
+        }
+        Ok(None)
     }
 
     /// One copy, without its time limit; fails where its simulator is missing.

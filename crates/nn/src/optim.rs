@@ -129,7 +129,18 @@ impl RmsProp {
         Optimiser::step(self, values, gradients, &learning_rate.into());
     }
 
-    fn step_part(&mut self, part: Range<usize>, values: &mut [f32], gradients: &[f32], learning_rate: f32) {
+    /// One step of some of the parameters alone; the running means of the others stay as they are.
+    ///
+    /// ```
+    /// let mut rms = epgt_nn::RmsProp::new(2, 0.99, 1e-5);
+    /// let mut w = [1.0; 2];
+    /// rms.step_part(1..2, &mut w, &[0.5; 2], 0.01);
+    /// assert!(w[0] == 1.0 && (w[1] - 0.9).abs() < 1e-4);
+    /// ```
+    ///
+    /// # Panics
+    /// If the slices do not have that part.
+    pub fn step_part(&mut self, part: Range<usize>, values: &mut [f32], gradients: &[f32], learning_rate: f32) {
         let (decay, rest, epsilon) = (self.decay, 1.0 - self.decay, self.epsilon);
         let (values, gradients) = (&mut values[part.clone()], &gradients[part.clone()]);
         let square = &mut self.square[part];

@@ -18,11 +18,11 @@
 
 use std::borrow::Cow;
 
-use epgt_nn::{Optimiser, Rates, Remote, RmsProp};
+use epgt_nn::{Optimiser, Rates, Remote, RmsProp, clip_gradient_norm};
 
 use crate::hyperparameter::{
-    CRITIC_LEARNING_RATE, ENT_COEF, GAE_LAMBDA, GAMMA, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, NOISE, STEP, Schedulable,
-    VF_COEF,
+    CRITIC_LEARNING_RATE, ENT_COEF, GAE_LAMBDA, GAMMA, Kind, LEARNING_RATE, MAX_GRAD_NORM, N_STEPS, NOISE, STEP,
+    Schedulable, VF_COEF,
 };
 use crate::step_control::{StepController, Steps, validate_target};
 use crate::update::{self, Workspace, finite};
@@ -33,6 +33,8 @@ use crate::{
 
 /// The highest rate that step control goes to.
 const HIGHEST_RATE: f64 = 1e-2;
+/// Rows that the value network learns from at a time where it learns alone.
+const PART: usize = 64;
 
 epgt_settings::settings! {
     /// Settings of A2C, in Stable-Baselines3's words.
@@ -57,6 +59,10 @@ epgt_settings::settings! {
         pub learning_rate_schedule: Schedule = Schedule::Constant;
         /// Step size of the value network, where `step_control` is `divergence`.
         pub critic_learning_rate: f64 = 3e-3;
+        /// Passes of the value network alone over a rollout before the update, in parts of 64 rows, where `step_control` is
+        /// `divergence` and the value has networks of its own. One step from 256 rows makes too little of them for a
+        /// critic, whose errors are then the policy's.
+        pub critic_epochs: usize = 0;
         /// Discount factor. The longer rewards are delayed, the closer to 1 it has to be; 0.99 looks about 100 steps
         /// ahead.
         @ "\\gamma"
@@ -107,6 +113,13 @@ crate::schedulable!(A2cSettings {
         ..N_STEPS
     },
     noise: NOISE,
+    critic_epochs: Hyperparameter {
+        meaning: "Passes of the value network alone over a rollout, where the policy's steps are measured by divergence.",
+        kind: Kind::Whole,
+        high: 10_000.0,
+        grid: "4:10:20",
+        ..Hyperparameter::BLANK
+    },
 });
 
 impl MethodSettings for A2cSettings {
@@ -226,6 +239,7 @@ impl A2c {
     /// Afterwards `agent.params` holds the clipped gradient of this update, and the rollout its advantages and returns.
     pub fn update(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<UpdateStats, NotFinite> {
         let share = self.settings.learning_rate_schedule.share(self.remaining) * self.settings.step;
+        self.teach_critic(agent, rollout)?;
         let (settings, work) = (&mut self.settings, &mut self.work);
         if let Some(Rule::MetaGradient(meta)) = &mut self.rule {
             meta.learn(settings, work, agent, rollout);
@@ -247,6 +261,35 @@ impl A2c {
             self.control_step(&steps, rates, &mut stats, agent, rollout);
         }
         Ok(stats)
+    }
+
+    /// Lets the value network alone learn from the rollout, in parts, more than once. The policy is only near the one that
+    /// acted for one step; the returns stay what they are. The advantages are those of the values at the time of acting.
+    fn teach_critic(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<(), NotFinite> {
+        let (settings, steps) = (&self.settings, self.steps());
+        if settings.critic_epochs == 0 || steps.control != StepControl::Divergence || !agent.critic_is_apart() {
+            return Ok(());
+        }
+        rollout.compute_advantages(settings.gamma as f32, settings.gae_lambda as f32);
+        let (values, gradient) = (&mut self.work.log_probs, &mut self.work.value_gradient);
+        let (count, critic) = (rollout.batch_size(), agent.critic());
+        for first in (0..settings.critic_epochs).flat_map(|_| (0..count).step_by(PART)) {
+            let rows = first..count.min(first + PART);
+            values.resize(rows.len(), 0.0);
+            gradient.resize(rows.len(), 0.0);
+            agent.values_of(rollout.rows(rows.clone()), rows.len(), values);
+            let loss = losses::squared_error(values, &rollout.returns[rows], settings.vf_coef as f32, gradient);
+            finite("loss/value", loss)?;
+            agent.backward_value(gradient);
+            clip_gradient_norm(
+                &mut agent.params.gradients_mut()[critic.clone()],
+                settings.max_grad_norm as f32,
+            );
+            let (weights, gradients) = agent.params.split_mut();
+            self.optimiser
+                .step_part(critic.clone(), weights, gradients, steps.critic_rate as f32);
+        }
+        Ok(())
     }
 
     /// Measures how far the step moved the policy, takes back what was too much of it, and moves the rate.

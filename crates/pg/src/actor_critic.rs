@@ -335,6 +335,17 @@ impl ActorCritic {
         }
     }
 
+    /// Whether the value has networks of its own, on this processor: then it can learn alone.
+    pub(crate) fn critic_is_apart(&self) -> bool {
+        self.trunk.is_none() && !self.is_remote()
+    }
+
+    /// Pushes the gradient of the values of the last [`values_of`](Self::values_of) back into the critic's weights
+    /// alone.
+    pub(crate) fn backward_value(&mut self, value_gradient: &[f32]) {
+        self.value.backward(&mut self.params, value_gradient);
+    }
+
     /// Takes over saved parameters, or says why they are not of this network.
     pub fn restore(&mut self, saved: Parameters) -> Result<(), PgError> {
         for (own, other) in self.params.shapes().iter().zip(saved.shapes()) {

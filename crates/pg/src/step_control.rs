@@ -51,9 +51,9 @@ impl StepControl {
     /// The hyperparameters that decide nothing.
     pub(crate) fn idle(self) -> &'static [&'static str] {
         match self {
-            Self::Rate => &["critic_learning_rate"],
+            Self::Rate => &["critic_learning_rate", "critic_epochs"],
             Self::Divergence => &["learning_rate"],
-            Self::KlAdaptive => &["learning_rate", "critic_learning_rate"],
+            Self::KlAdaptive => &["learning_rate", "critic_learning_rate", "critic_epochs"],
         }
     }
 

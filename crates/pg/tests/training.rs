@@ -444,3 +444,44 @@ fn wherever_the_learning_rate_starts_the_policy_moves_as_far_as_it_should() {
         }
     }
 }
+
+#[test]
+fn passes_of_the_critic_alone_bring_it_nearer_to_the_returns_and_leave_the_policy_its_step() {
+    let error = |training: &mut Training| {
+        let rollout = &training.rollout;
+        let mut values = vec![0.0; rollout.batch_size()];
+        let rows = rollout.rows(0..rollout.batch_size());
+        training.agent.values_of(rows, values.len(), &mut values);
+        let squares = values
+            .iter()
+            .zip(&rollout.returns)
+            .map(|(value, r)| (value - r).powi(2));
+        squares.sum::<f32>() / values.len() as f32
+    };
+    let after = |critic_epochs: usize| {
+        let settings = A2cSettings {
+            step_control: StepControl::Divergence,
+            n_steps: 32,
+            critic_epochs,
+            critic_learning_rate: 1e-3,
+            // Clipped together, the critic's gradient decides how much is left of the policy's.
+            max_grad_norm: 1e9,
+            ..Default::default()
+        };
+        let mut training = Training::new("Pendulum-v1", 8, true, Box::new(settings));
+        training.collect();
+        training.update();
+        let critic = training.agent.critic();
+        let mut weights = training.agent.params.values().to_vec();
+        let critic = weights.splice(critic, []).collect::<Vec<f32>>();
+        (error(&mut training), weights, critic)
+    };
+    let [none, one, many] = [0, 1, 10].map(after);
+    assert!(many.0 < one.0 && one.0 < none.0, "{} {} {}", many.0, one.0, none.0);
+    assert!(many.2 != none.2);
+    assert_eq!(
+        (&one.1, &many.1),
+        (&none.1, &none.1),
+        "the policy's weights are the same, bit for bit"
+    );
+}

@@ -31,6 +31,9 @@ const MOST_STEPS: u64 = 10_000_000_000_000;
 /// The most episodes of an evaluation.
 const MOST_EPISODES: usize = 100_000;
 
+/// The least T that rows are divided into where there are many environments.
+const SHORTEST_ROLLOUT: u64 = 8;
+
 /// How many times less and more noise groups of environments act with where that is compared.
 const SPREAD: f64 = 1.5;
 /// The most that it may be.
@@ -166,6 +169,7 @@ impl Config {
         }
         if !config.run.task.is_empty() {
             config.settle_env()?;
+            config.settle_by_rule()?;
         }
         config.settle_steps(assignments)?;
         config.settle_noise(assignments)?;
@@ -174,6 +178,29 @@ impl Config {
             .tune
             .sort_by_key(|(name, _)| config.method.index(name).unwrap_or(usize::MAX));
         Ok(config)
+    }
+
+    /// Decides, where it was not said, what the setting that is one for every task has rules for: how far ahead is looked
+    /// by the length of an episode, and the length of a rollout by the number of environments and the steps of the run.
+    fn settle_by_rule(&mut self) -> Result<(), ConfigError> {
+        let (task, method) = (self.task()?, self.method.name());
+        if !defaults::is_one_setting(&task, method, self.run.defaults) {
+            return Ok(());
+        }
+        let gamma = format!("{method}.gamma");
+        if !self.origins.contains_key(&gamma) {
+            self.assign(&gamma, &defaults::discount(task.episode_limit()).to_string())?;
+            self.origins.insert(gamma, Origin::Properties);
+        }
+        let n_steps = format!("{method}.n_steps");
+        if let Some(rows) = defaults::rows(method, self.run.steps)
+            && !self.origins.contains_key(&n_steps)
+        {
+            let steps = (rows / self.run.n_envs.max(1) as u64).max(SHORTEST_ROLLOUT);
+            self.assign(&n_steps, &steps.to_string())?;
+            self.origins.insert(n_steps, Origin::Run);
+        }
+        Ok(())
     }
 
     /// Decides, where it was not said, what says how long steps are and what is scheduled. Steps are measured by how far
@@ -718,6 +745,65 @@ mod tests {
                 (usual.0.len() + 1, usual.1.clone())
             );
         }
+    }
+
+    #[test]
+    fn a_rollout_has_as_many_rows_for_any_number_of_environments_and_short_runs_have_shorter_ones() {
+        let n_steps = |algo: &str, n_envs: &str, steps: &str| {
+            let config = with(&[("algo", algo), ("n_envs", n_envs), ("steps", steps)]).unwrap();
+            config.method.n_steps()
+        };
+        for (algo, rows) in [("a2c", 256), ("ppo", 2048)] {
+            for n_envs in ["1", "8", "16", "5"] {
+                let n: usize = n_envs.parse().unwrap();
+                assert_eq!(n_steps(algo, n_envs, "1e6"), rows / n, "{algo} {n_envs}");
+            }
+        }
+        // The longest phases of which there are 32.
+        let of_ppo = [
+            ("65536", 256),
+            ("65535", 128),
+            ("20000", 64),
+            ("16383", 32),
+            ("4000", 16),
+        ];
+        for (steps, expected) in of_ppo {
+            assert_eq!(n_steps("ppo", "8", steps), expected, "{steps}");
+        }
+        assert_eq!(n_steps("a2c", "8", "2000"), 32);
+        let text = with(&[("algo", "ppo")]).unwrap().to_toml_with_origins();
+        assert!(text.contains("# From the run's steps and the number of its environments.\nn_steps = 256\n"));
+        let said = with(&[("algo", "ppo"), ("steps", "20000"), ("ppo.n_steps", "100")]).unwrap();
+        assert_eq!(said.method.n_steps(), 100);
+        let by_task = with(&[("algo", "ppo"), ("steps", "20000"), ("defaults", "task")]).unwrap();
+        assert_eq!(by_task.method.n_steps(), 128);
+    }
+
+    #[test]
+    fn the_length_of_episodes_is_measured_where_a_task_tells_none() {
+        use epgt_envs::{Env, TaskSpec, TimeLimit, classic::CartPole, classic::Pendulum};
+        let gamma = |task: TaskSpec, more: &[(&str, &str)]| {
+            let id = task.id.to_string();
+            let registry = Arc::new(Registry::new().with_task(task));
+            let said = [("task", &id[..]), ("algo", "ppo")];
+            let said: Vec<_> = said
+                .iter()
+                .chain(more)
+                .map(|(key, value)| Assignment::new(*key, value))
+                .collect();
+            Config::build_in(&registry, &said).unwrap().method.gamma()
+        };
+        let cut = |limit| {
+            let make = move |_: &epgt_envs::Options| {
+                Ok(Box::new(TimeLimit::new(Box::new(Pendulum::new()), limit)) as Box<dyn Env>)
+            };
+            TaskSpec::configurable("Cut-v0", [], make).unwrap()
+        };
+        assert_eq!(gamma(cut(50), &[]), 0.9);
+        // What takes longer than is looked at, or ends by itself, is taken to last 1000 steps.
+        assert_eq!(gamma(cut(5000), &[]), 0.995);
+        assert_eq!(gamma(TaskSpec::new("Falls-v0", CartPole::new), &[]), 0.995);
+        assert_eq!(gamma(cut(50), &[("ppo.gamma", "0.8")]), 0.8);
     }
 
     #[test]

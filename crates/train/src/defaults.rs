@@ -27,6 +27,8 @@ pub enum Origin {
     Properties,
     /// From the task's name.
     Name,
+    /// From the run's steps and the number of its environments.
+    Run,
     /// From the preset.
     Preset,
     /// It was said.
@@ -39,6 +41,7 @@ impl Origin {
         match self {
             Self::Properties => "From the task's properties.",
             Self::Name => "From the task's name.",
+            Self::Run => "From the run's steps and the number of its environments.",
             Self::Preset => "From the preset.",
             Self::Said => "As said.",
         }
@@ -83,15 +86,10 @@ pub fn of(
             .iter()
             .map(move |&(key, value)| (own.then_some(origin), key, Cow::Borrowed(value)))
     });
-    let one_setting = whose == Defaults::Universal && task.image.is_none();
-    let gamma = match method {
-        "a2c" if one_setting => Some("a2c.gamma"),
-        "ppo" if one_setting => Some("ppo.gamma"),
-        _ => None,
+    let exceptions = match is_one_setting(task, method, whose) {
+        true => exceptions(family, method),
+        false => &[],
     };
-    let ahead = discount(task.max_episode_steps).to_string();
-    let pairs = pairs.chain(gamma.map(|gamma| (Some(Origin::Properties), gamma, ahead.into())));
-    let exceptions = if one_setting { exceptions(family, method) } else { &[] };
     pairs.chain(
         exceptions
             .iter()
@@ -99,13 +97,31 @@ pub fn of(
     )
 }
 
-/// The discount factor that looks a fifth of an episode ahead. Episodes without a limit are taken to last 1000 steps.
-fn discount(max_episode_steps: u32) -> f64 {
-    let steps = match max_episode_steps {
-        u32::MAX => 1000,
-        limit => limit.clamp(20, 10_000),
-    };
-    1.0 - 5.0 / f64::from(steps)
+/// Whether a task is trained by the setting that is one for every task.
+pub fn is_one_setting(task: &TaskSpec, method: &str, whose: Defaults) -> bool {
+    whose == Defaults::Universal && task.image.is_none() && rows(method, u64::MAX).is_some()
+}
+
+/// The discount factor that looks a fifth of an episode ahead. Episodes that nothing was seen to cut are taken to last
+/// 1000 steps.
+pub fn discount(episode_limit: Option<u32>) -> f64 {
+    1.0 - 5.0 / f64::from(episode_limit.unwrap_or(1000).clamp(20, 10_000))
+}
+
+/// The fewest update phases of a run of PPO, where phases can be made shorter.
+const FEWEST_PHASES: u64 = 32;
+
+/// Rows of a rollout of all environments together, for a run of so many steps; `None` where the method has no setting
+/// that is one for every task.
+pub fn rows(method: &str, steps: u64) -> Option<u64> {
+    match method {
+        "a2c" => Some(256),
+        "ppo" => {
+            let enough = |rows: &u64| steps / rows >= FEWEST_PHASES;
+            Some([2048, 1024, 512, 256].into_iter().find(enough).unwrap_or(128))
+        }
+        _ => None,
+    }
 }
 
 /// What holds for every method.
@@ -172,8 +188,9 @@ fn universal_a2c(family: &str) -> Pairs {
         "PixelCatch" | "atari" | "images" => a2c(family),
         _ => &[
             ("n_envs", "8"),
-            ("a2c.n_steps", "32"),
             ("a2c.target_divergence", "0.01"),
+            ("a2c.critic_epochs", "4"),
+            ("a2c.critic_learning_rate", "1e-3"),
             ("a2c.ent_coef", "0.0"),
             ("hyper.hold", "8"),
             ("policy.hidden", "[64, 64]"),
@@ -190,7 +207,6 @@ fn universal_ppo(family: &str) -> Pairs {
         "PixelCatch" | "atari" | "images" => ppo(family),
         _ => &[
             ("n_envs", "8"),
-            ("ppo.n_steps", "256"),
             ("ppo.batch_size", "64"),
             ("ppo.learning_rate_schedule", "linear"),
             ("policy.hidden", "[64, 64]"),

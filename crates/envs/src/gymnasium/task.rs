@@ -1,7 +1,7 @@
 //! Foreign tasks in the registry: found by their prefix, described by a worker once all their options are known.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::bridge::{Bridge, start};
 use super::env::ForeignEnv;
@@ -37,6 +37,7 @@ struct Known {
     image: Option<[usize; 3]>,
     action: Arc<[Entry]>,
     max_episode_steps: u32,
+    measured_limit: Arc<OnceLock<Option<u32>>>,
     reward_threshold: Option<f64>,
 }
 
@@ -70,6 +71,7 @@ fn describe(task: &mut TaskSpec) -> Result<(), EnvError> {
     task.image = known.image;
     task.action = known.action;
     task.max_episode_steps = known.max_episode_steps;
+    task.measured_limit = known.measured_limit;
     task.reward_threshold = known.reward_threshold;
     task.foreign = Some(started(Some(known.spaces.clone())));
     let id = task.id.clone();
@@ -118,6 +120,7 @@ impl Known {
             action,
             spaces,
             max_episode_steps: description.max_episode_steps.unwrap_or(u32::MAX),
+            measured_limit: Arc::default(),
             reward_threshold: description.reward_threshold,
         }
     }
