@@ -117,7 +117,7 @@ fn impossible_values_are_answered_with_the_reason() {
             &["--algo", "ppo", "--tune", "n_epochs=2.5:3"],
             "n_epochs = 2.5 cannot be used: a whole number",
         ),
-        (&["--algo", "ppo", "--steps", "1000"], "less than one rollout"),
+        (&["--algo", "ppo", "--steps", "100"], "less than one rollout"),
         (
             &[
                 "--algo",

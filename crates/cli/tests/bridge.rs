@@ -142,6 +142,35 @@ fn what_workers_compute_is_in_the_cpu_time_of_a_run_and_of_a_measurement() {
 
 #[needs(python)]
 #[test]
+fn an_environment_that_tells_no_limit_is_watched_until_it_cuts_an_episode() {
+    let place = place();
+    let config = |task: &str, more: &[&str]| {
+        let arguments = [&["train", task, "--print-config"], more].concat();
+        let ended = place.run(&arguments);
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended.stdout
+    };
+    // The corridor cuts its episodes after 50 steps, and has no spec that says so.
+    let corridor = config("gym:corridor:Corridor", &["--env-arg", "length=40"]);
+    assert!(
+        corridor.contains("# From the task's properties.\ngamma = 0.9\n"),
+        "{corridor}"
+    );
+    // One that fails while it is watched says so when it is trained.
+    let failing = config("gym:failing:Failing", &["--env-arg", "at=3"]);
+    assert!(
+        failing.contains("# From the task's properties.\ngamma = 0.995\n"),
+        "{failing}"
+    );
+    let declared = config("gym:Pendulum-v1", &[]);
+    assert!(
+        declared.contains("# From the task's properties.\ngamma = 0.975\n"),
+        "{declared}"
+    );
+}
+
+#[needs(python)]
+#[test]
 fn a_task_is_described_with_its_options() {
     let place = place();
     let ended = place.run(&["tasks", "gym:Failing-v0", "--import", "failing", "--env-arg", "at=0"]);

@@ -770,7 +770,10 @@ mod tests {
         for (steps, expected) in of_ppo {
             assert_eq!(n_steps("ppo", "8", steps), expected, "{steps}");
         }
-        assert_eq!(n_steps("a2c", "8", "2000"), 32);
+        let of_a2c = [("8", "1024", 32), ("8", "1000", 16), ("2", "200", 16)];
+        for (n_envs, steps, expected) in of_a2c {
+            assert_eq!(n_steps("a2c", n_envs, steps), expected, "{n_envs} {steps}");
+        }
         let text = with(&[("algo", "ppo")]).unwrap().to_toml_with_origins();
         assert!(text.contains("# From the run's steps and the number of its environments.\nn_steps = 256\n"));
         let said = with(&[("algo", "ppo"), ("steps", "20000"), ("ppo.n_steps", "100")]).unwrap();

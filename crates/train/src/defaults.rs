@@ -108,20 +108,16 @@ pub fn discount(episode_limit: Option<u32>) -> f64 {
     1.0 - 5.0 / f64::from(episode_limit.unwrap_or(1000).clamp(20, 10_000))
 }
 
-/// The fewest update phases of a run of PPO, where phases can be made shorter.
-const FEWEST_PHASES: u64 = 32;
-
 /// Rows of a rollout of all environments together, for a run of so many steps; `None` where the method has no setting
-/// that is one for every task.
+/// that is one for every task. They are halved, some times at most, until a run has enough updates of A2C or phases of PPO.
 pub fn rows(method: &str, steps: u64) -> Option<u64> {
-    match method {
-        "a2c" => Some(256),
-        "ppo" => {
-            let enough = |rows: &u64| steps / rows >= FEWEST_PHASES;
-            Some([2048, 1024, 512, 256].into_iter().find(enough).unwrap_or(128))
-        }
-        _ => None,
-    }
+    let (most, least, enough) = match method {
+        "a2c" => (256, 32, 4),
+        "ppo" => (2048, 128, 32),
+        _ => return None,
+    };
+    let halved = std::iter::successors(Some(most), |rows| (*rows > least).then_some(rows / 2));
+    Some(halved.into_iter().find(|rows| steps / rows >= enough).unwrap_or(least))
 }
 
 /// What holds for every method.
