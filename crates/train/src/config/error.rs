@@ -20,7 +20,7 @@ use crate::population::MOST_MEMBERS;
 /// assert!(matches!(error, ConfigError::LessThanARollout { steps: 10, .. }));
 /// assert_eq!(
 ///     error.to_string(),
-///     "steps = 10 is less than one rollout of 8 environments times 32 steps; raise it to 256 or more"
+///     "steps = 10 is less than one rollout of 8 environments times 8 steps; raise it to 64 or more"
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq)]
