@@ -38,6 +38,7 @@ const INCLUDED: &[(&str, &str)] = included! {
     "exploration"
     "mujoco-6"
     "one-setting-a2c"
+    "one-setting-acktr"
     "one-setting"
     "paper-one-setting"
     "parallel"

@@ -69,6 +69,7 @@ pub fn of(
         "a2c" => a2c,
         "ppo" if whose == Defaults::Universal => universal_ppo,
         "ppo" => ppo,
+        "acktr" if whose == Defaults::Universal => universal_acktr,
         "acktr" => acktr,
         // Of a method of somebody's own nothing is known.
         _ => |_: &str| -> Pairs { &[] },
@@ -109,10 +110,10 @@ pub fn discount(episode_limit: Option<u32>) -> f64 {
 }
 
 /// Rows of a rollout of all environments together, for a run of so many steps; `None` where the method has no setting
-/// that is one for every task. They are halved, some times at most, until a run has enough updates of A2C or phases of PPO.
+/// that is one for every task. They are halved, some times at most, until a run has enough updates of A2C and ACKTR or phases of PPO.
 pub fn rows(method: &str, steps: u64) -> Option<u64> {
     let (most, least, enough) = match method {
-        "a2c" => (256, 32, 4),
+        "a2c" | "acktr" => (256, 32, 4),
         "ppo" => (2048, 128, 32),
         _ => return None,
     };
@@ -205,6 +206,23 @@ fn universal_ppo(family: &str) -> Pairs {
             ("n_envs", "8"),
             ("ppo.batch_size", "64"),
             ("ppo.learning_rate_schedule", "linear"),
+            ("policy.hidden", "[64, 64]"),
+            ("policy.action_unit", "range"),
+            ("policy.log_std_init", "auto"),
+        ],
+    }
+}
+
+/// ACKTR on whatever observes numbers: one setting, with the trust region as the unit of its steps. Advantages have one
+/// scale, or steps would be nearly 0 where no goal is in sight.
+fn universal_acktr(family: &str) -> Pairs {
+    match family {
+        "PixelCatch" | "atari" | "images" => acktr(family),
+        _ => &[
+            ("n_envs", "8"),
+            ("acktr.momentum", "0.0"),
+            ("acktr.normalize_advantage", "true"),
+            ("hyper.hold", "8"),
             ("policy.hidden", "[64, 64]"),
             ("policy.action_unit", "range"),
             ("policy.log_std_init", "auto"),
