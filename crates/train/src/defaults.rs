@@ -240,7 +240,8 @@ fn exceptions(family: &str, method: &str) -> Pairs {
             ("ppo.gae_lambda", "0.98"),
             ("ppo.clip_range_vf", "0.0"),
         ],
-        ("Swimmer", "a2c") => &[("a2c.gamma", "0.9999")],
+        ("Swimmer", "a2c") => &[("a2c.gamma", "0.9999"), ("a2c.gae_lambda", "0.99")],
+        ("Swimmer", "acktr") => &[("acktr.gamma", "0.9999"), ("acktr.gae_lambda", "0.99")],
         _ => &[],
     }
 }
