@@ -36,7 +36,12 @@ A task's own defaults differ: epgt train TASK --algo X --print-config
 
 fn table(method: &dyn MethodSettings) -> String {
     let mut table = TextTable::new(&["name", "paper", "default", "takes effect", "values to try", "meaning"]);
-    for (index, hyperparameter) in method.hyperparameters().iter().enumerate() {
+    let (settled, open): (Vec<_>, Vec<_>) = method
+        .hyperparameters()
+        .iter()
+        .enumerate()
+        .partition(|(_, hyperparameter)| hyperparameter.settled);
+    for &(index, hyperparameter) in open.iter().chain(&settled) {
         let symbol = match hyperparameter.symbol {
             "" => "-",
             symbol => symbol.trim_start_matches('\\'),
@@ -55,7 +60,15 @@ fn table(method: &dyn MethodSettings) -> String {
             hyperparameter.meaning,
         ]);
     }
-    format!("{}\n{}", method.name(), output::table(&table))
+    let names: Vec<&str> = settled.iter().map(|(_, hyperparameter)| hyperparameter.name).collect();
+    let last = match names.is_empty() {
+        true => String::new(),
+        false => output::filled(&format!(
+            "With the one setting for every task, nothing was won by choosing these for each task by itself: {}.\n",
+            names.join(", ")
+        )),
+    };
+    format!("{}\n{}{last}", method.name(), output::table(&table))
 }
 
 /// What is tuned and to which values: a rule such as `paper:7` does not say how many there are.

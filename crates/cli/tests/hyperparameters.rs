@@ -30,6 +30,15 @@ fn hyperparameters_says_what_can_be_scheduled_and_when_it_takes_effect() {
         assert!(line(name).contains("every rollout"), "{name}");
     }
     assert!(line("clip_range ").contains("0.1:0.2:0.3:0.5 *"));
+    // What is not worth choosing is offered last, and the page says so.
+    let place_of = |name: &str| ended.stdout.lines().position(|line| line.starts_with(name));
+    assert!(place_of("n_epochs") < place_of("learning_rate") && place_of("gamma") < place_of("batch_size"));
+    assert!(
+        ended
+            .stdout
+            .replace('\n', " ")
+            .contains("nothing was won by choosing these for each task by itself: learning_rate, batch_size")
+    );
     assert!(!ended.stdout.contains("rms_prop_decay"));
     let all = place.run(&["hyperparameters"]).stdout;
     assert!(all.contains("rms_prop_decay") && all.contains("clip_range"));

@@ -55,6 +55,9 @@ pub struct Hyperparameter {
     pub grid: &'static str,
     /// Whether `grid` is the paper's.
     pub from_paper: bool,
+    /// Whether nothing was won by choosing it for every task by itself, with the setting that is one for every task
+    /// (`docs/defaults.md`, "What is left to tune"): it is offered last.
+    pub settled: bool,
 }
 
 impl Hyperparameter {
@@ -69,6 +72,7 @@ impl Hyperparameter {
         high: LARGEST,
         grid: "",
         from_paper: false,
+        settled: false,
     };
 
     /// Refuses a value that the method cannot work with, in one sentence.

@@ -107,7 +107,10 @@ epgt_settings::settings! {
 
 crate::schedulable!(PpoSettings {
     step: STEP,
-    learning_rate: LEARNING_RATE,
+    learning_rate: Hyperparameter {
+        settled: true,
+        ..LEARNING_RATE
+    },
     critic_learning_rate: CRITIC_LEARNING_RATE,
     batch_size: Hyperparameter {
         symbol: "b",
@@ -116,6 +119,7 @@ crate::schedulable!(PpoSettings {
         low: 1.0,
         grid: "128:256:512",
         from_paper: true,
+        settled: true,
         ..Hyperparameter::BLANK
     },
     gae_lambda: GAE_LAMBDA,
@@ -126,16 +130,21 @@ crate::schedulable!(PpoSettings {
         low: 1e-6,
         grid: "0.1:0.2:0.3:0.5",
         from_paper: true,
+        settled: true,
         ..Hyperparameter::BLANK
     },
     clip_range_vf: Hyperparameter {
         meaning: "How far a value may move, 0 for as far as it likes; a schedule multiplies it.",
         grid: "0.1:0.2:0.3",
+        settled: true,
         ..Hyperparameter::BLANK
     },
     ent_coef: ENT_COEF,
     vf_coef: VF_COEF,
-    max_grad_norm: MAX_GRAD_NORM,
+    max_grad_norm: Hyperparameter {
+        settled: true,
+        ..MAX_GRAD_NORM
+    },
     adam_beta1: Hyperparameter {
         meaning: "Decay of Adam's running mean of gradients.",
         high: 0.999_999,
