@@ -59,9 +59,9 @@ epgt_settings::settings! {
         pub learning_rate_schedule: Schedule = Schedule::Constant;
         /// Step size of the value network, where `step_control` is `divergence`.
         pub critic_learning_rate: f64 = 3e-3;
-        /// Passes of the value network alone over a rollout before the update, in parts of 64 rows, where `step_control` is
-        /// `divergence` and the value has networks of its own. One step from 256 rows makes too little of them for a
-        /// critic, whose errors are then the policy's.
+        /// Passes of the value network alone over a rollout before the update, in parts of 64 rows, where the value has
+        /// networks of its own. One step from 256 rows makes too little of them for a critic, whose errors are then the
+        /// policy's.
         pub critic_epochs: usize = 0;
         /// Discount factor. The longer rewards are delayed, the closer to 1 it has to be; 0.99 looks about 100 steps
         /// ahead.
@@ -114,7 +114,7 @@ crate::schedulable!(A2cSettings {
     },
     noise: NOISE,
     critic_epochs: Hyperparameter {
-        meaning: "Passes of the value network alone over a rollout, where the policy's steps are measured by divergence.",
+        meaning: "Passes of the value network alone over a rollout, before the policy's step.",
         kind: Kind::Whole,
         high: 10_000.0,
         grid: "4:10:20",
@@ -267,9 +267,10 @@ impl A2c {
     /// acted for one step; the returns stay what they are. The advantages are those of the values at the time of acting.
     fn teach_critic(&mut self, agent: &mut ActorCritic, rollout: &mut Rollout) -> Result<(), NotFinite> {
         let (settings, steps) = (&self.settings, self.steps());
-        if settings.critic_epochs == 0 || steps.control != StepControl::Divergence || !agent.critic_is_apart() {
+        if settings.critic_epochs == 0 || !agent.critic_is_apart() {
             return Ok(());
         }
+        let rate = self.control.critic_rate(&steps) as f32;
         rollout.compute_advantages(settings.gamma as f32, settings.gae_lambda as f32);
         let (values, gradient) = (&mut self.work.log_probs, &mut self.work.value_gradient);
         let (count, critic) = (rollout.batch_size(), agent.critic());
@@ -286,8 +287,7 @@ impl A2c {
                 settings.max_grad_norm as f32,
             );
             let (weights, gradients) = agent.params.split_mut();
-            self.optimiser
-                .step_part(critic.clone(), weights, gradients, steps.critic_rate as f32);
+            self.optimiser.step_part(critic.clone(), weights, gradients, rate);
         }
         Ok(())
     }

@@ -51,9 +51,9 @@ impl StepControl {
     /// The hyperparameters that decide nothing.
     pub(crate) fn idle(self) -> &'static [&'static str] {
         match self {
-            Self::Rate => &["critic_learning_rate", "critic_epochs"],
+            Self::Rate => &["critic_learning_rate"],
             Self::Divergence => &["learning_rate"],
-            Self::KlAdaptive => &["learning_rate", "critic_learning_rate", "critic_epochs"],
+            Self::KlAdaptive => &["learning_rate", "critic_learning_rate"],
         }
     }
 
@@ -157,6 +157,14 @@ impl StepController {
             StepControl::KlAdaptive => self.rate,
             // The divergence grows with the square of the rate: so a multiplier takes effect with the next step.
             StepControl::Divergence => self.rate * steps.step.sqrt(),
+        }
+    }
+
+    /// The critic's rate in force.
+    pub fn critic_rate(&self, steps: &Steps) -> f64 {
+        match steps.control {
+            StepControl::Rate | StepControl::KlAdaptive => self.policy_rate(steps),
+            StepControl::Divergence => steps.critic_rate,
         }
     }
 

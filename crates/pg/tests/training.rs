@@ -308,7 +308,7 @@ fn every_scheduled_hyperparameter_changes_the_next_updates() {
                 "max_grad_norm" => 1e-3,
                 "clip_range" | "clip_range_vf" => 1e-3,
                 "batch_size" => 3.0,
-                "inverse_interval" => 9.0,
+                "inverse_interval" | "critic_epochs" => 9.0,
                 "vf_coef" => 0.1,
                 "ent_coef" => 1.0,
                 _ => 0.5,
@@ -458,10 +458,11 @@ fn passes_of_the_critic_alone_bring_it_nearer_to_the_returns_and_leave_the_polic
             .map(|(value, r)| (value - r).powi(2));
         squares.sum::<f32>() / values.len() as f32
     };
-    let after = |critic_epochs: usize| {
+    let after = |step_control: StepControl, critic_epochs: usize| {
         let settings = A2cSettings {
-            step_control: StepControl::Divergence,
+            step_control,
             n_steps: 32,
+            learning_rate: 1e-3,
             critic_epochs,
             critic_learning_rate: 1e-3,
             // Clipped together, the critic's gradient decides how much is left of the policy's.
@@ -476,12 +477,14 @@ fn passes_of_the_critic_alone_bring_it_nearer_to_the_returns_and_leave_the_polic
         let critic = weights.splice(critic, []).collect::<Vec<f32>>();
         (error(&mut training), weights, critic)
     };
-    let [none, one, many] = [0, 1, 10].map(after);
-    assert!(many.0 < one.0 && one.0 < none.0, "{} {} {}", many.0, one.0, none.0);
-    assert!(many.2 != none.2);
-    assert_eq!(
-        (&one.1, &many.1),
-        (&none.1, &none.1),
-        "the policy's weights are the same, bit for bit"
-    );
+    for control in [StepControl::Divergence, StepControl::Rate, StepControl::KlAdaptive] {
+        let [none, one, many] = [0, 1, 10].map(|passes| after(control, passes));
+        assert!(many.0 < one.0 && one.0 < none.0, "{} {} {}", many.0, one.0, none.0);
+        assert!(many.2 != none.2);
+        assert_eq!(
+            (&one.1, &many.1),
+            (&none.1, &none.1),
+            "the policy's weights are the same, bit for bit"
+        );
+    }
 }
