@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 TOO_FAR = 4.0
-"""Beyond so many times the target a step is shortened, and a phase ends for the policy."""
+"""A step goes no further than so many times the target, and a phase that does ends for the policy."""
 FASTEST = 1.5
 """The most by which one update or phase moves the rate."""
 GENTLE = 0.1
@@ -53,8 +53,7 @@ class StepController:
         self._approach(divergence, GENTLE)
         if not self._is_too_far(divergence):
             return None
-        share = math.sqrt(self.target / divergence) if math.isfinite(divergence) else 0.0
-        return share
+        return math.sqrt(TOO_FAR * self.target / divergence) if math.isfinite(divergence) else 0.0
 
     def before_minibatch(self, divergence: float) -> None:
         """Before a step of PPO on a minibatch that shows this divergence."""

@@ -13,11 +13,11 @@ def controller(rate: float = 1e-3, highest: float = 2e-3, step: float = 1.0) -> 
     return StepController(rate, 0.01, highest, step)
 
 
-def test_a_step_of_a2c_moves_the_rate_by_the_tenth_power_and_is_shortened_beyond_four_targets() -> None:
+def test_a_step_of_a2c_moves_the_rate_by_the_tenth_power_and_goes_no_further_than_four_targets() -> None:
     moved = controller()
     assert moved.after_step(0.04) is None
     assert moved.rate == pytest.approx(1e-3 * 0.25**0.1)
-    assert controller().after_step(0.09) == pytest.approx(1 / 3)
+    assert controller().after_step(0.09) == pytest.approx(2 / 3)
     for broken in (math.nan, math.inf):
         moved = controller(1.5e-3)
         assert moved.after_step(broken) == 0.0

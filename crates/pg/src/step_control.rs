@@ -9,9 +9,9 @@
 //!   the statistics of that moment, and are not normalised again.
 //! - The divergence grows with the square of the rate. A2C's is noisy, so an update moves the rate by (target /
 //!   divergence)^0.1; PPO's phase moves it by the square root, and neither by more than a factor of 1.5.
-//! - A rate that starts too high would destroy the policy before any controller acts. A step of A2C that goes beyond
-//!   four times its target is shortened at once; PPO starts at a rate of at most 1e-4, and a phase ends for the policy,
-//!   but not for the critic, once a minibatch shows more than four times the target.
+//! - A rate that starts too high would destroy the policy before any controller acts. A step of A2C goes no further
+//!   than four times its target: what is beyond is taken back at once. PPO starts at a rate of at most 1e-4, and a phase
+//!   ends for the policy, but not for the critic, once a minibatch shows more than four times the target.
 //! - A policy that hardly varies its actions can move far in its weights and hardly at all in its divergence; the rate
 //!   would grow until nothing of what was learned is left. So it has a highest value.
 //! - The critic has a rate of its own. Tied to the policy's, it would stop learning wherever the policy should move
@@ -72,7 +72,7 @@ impl StepControl {
     }
 }
 
-/// Beyond so many times the target a step is shortened, and a phase ends for the policy.
+/// A step goes no further than so many times the target, and a phase that does ends for the policy.
 const TOO_FAR: f64 = 4.0;
 /// Beyond so many times the target half of a rollout's rows is not enough to say how far a step went.
 const AT_STAKE: f64 = 2.0;
@@ -181,7 +181,7 @@ impl StepController {
         }
         let too_far = divergence.is_nan() || divergence > TOO_FAR * steps.target();
         too_far.then(|| {
-            let share = (steps.target() / divergence).sqrt();
+            let share = (TOO_FAR * steps.target() / divergence).sqrt();
             if share.is_finite() { share } else { 0.0 }
         })
     }
@@ -322,12 +322,12 @@ mod tests {
     };
 
     #[test]
-    fn a_step_of_a2c_moves_the_rate_by_the_tenth_power_and_is_shortened_beyond_four_targets() {
+    fn a_step_of_a2c_moves_the_rate_by_the_tenth_power_and_goes_no_further_than_four_targets() {
         let mut controller = StepController::new(1e-3);
         assert_eq!(controller.after_step(&STEPS, 0.04), None);
         assert!((controller.rate - 1e-3 * 0.25f64.powf(0.1)).abs() < 1e-12);
         let share = StepController::new(1e-3).after_step(&STEPS, 0.09).unwrap();
-        assert!((share - 1.0 / 3.0).abs() < 1e-12, "the divergence goes with the square");
+        assert!((share - 2.0 / 3.0).abs() < 1e-12, "the divergence goes with the square");
         for broken in [f64::NAN, f64::INFINITY] {
             let mut controller = StepController::new(1.5e-3);
             assert_eq!(controller.after_step(&STEPS, broken), Some(0.0));
