@@ -5,6 +5,10 @@ use epgt_nn::{Activation, Cnn, ConvShape};
 
 use crate::PgError;
 
+/// The deviation that an action of one number starts with, in its unit: nothing else explores, so the noise reaches
+/// beyond the bounds.
+const ALONE: f32 = 1.5;
+
 epgt_settings::choice! {
     /// The non-linearity between layers.
     pub enum HiddenActivation {
@@ -63,7 +67,7 @@ epgt_settings::settings! {
         /// Initial log standard deviation of continuous actions, in their unit. 0 explores with a deviation of 1, which
         /// in the task's own unit (with squash: before it) is far too much where the actions are confined to something
         /// like [-0.4, 0.4]: lower it there, or use units of the range. With auto the noise of all numbers of an action
-        /// together has a length of 1: its deviation is 1 over the root of their count.
+        /// together has a length of 1: its deviation is 1 over the root of their count. A single number has 1.5.
         pub log_std_init: Option<f32> = Some(0.0);
         /// Whether continuous actions are bent into the task's bounds by a tanh, instead of being clipped to them.
         /// Entropies are those before it.
@@ -150,12 +154,13 @@ impl PolicySettings {
     /// ```
     /// use epgt_pg::PolicySettings;
     /// let auto = PolicySettings { log_std_init: None, ..Default::default() };
-    /// assert_eq!((auto.initial_log_std(1), auto.initial_log_std(4)), (0.0, 0.5f32.ln()));
+    /// assert_eq!((auto.initial_log_std(1), auto.initial_log_std(4)), (1.5f32.ln(), 0.5f32.ln()));
     /// ```
     pub fn initial_log_std(&self, count: usize) -> f32 {
-        // Of one number it is 0, and not -0.
-        self.log_std_init
-            .unwrap_or_else(|| (1.0 / (count.max(1) as f32).sqrt()).ln())
+        self.log_std_init.unwrap_or_else(|| match count {
+            0 | 1 => ALONE.ln(),
+            _ => (1.0 / (count as f32).sqrt()).ln(),
+        })
     }
 
     /// Refuses what does not fit the task, in one sentence: only numbers between finite bounds can be squashed, and the
