@@ -8,11 +8,11 @@ from dataclasses import dataclass
 TOO_FAR = 4.0
 """A step goes no further than so many times the target, and a phase that does ends for the policy."""
 FASTEST = 1.5
-"""The most by which one update or phase moves the rate."""
+"""The most by which one phase moves the rate."""
 GENTLE = 0.1
-"""How strongly one update of A2C moves the rate: its divergence is measured on few rows, and noisy."""
+"""How strongly one update of A2C moves the rate: by so much of its logarithm where the policy did not move at all."""
 SQUARE_ROOT = 0.5
-"""The same for a phase of PPO: the divergence grows with the square of the rate."""
+"""How strongly one phase of PPO moves it: the divergence grows with the square of the rate."""
 LOWEST = 1e-9
 """The rate stays above this, so that it can always come back."""
 FARTHEST = 0.01
@@ -28,7 +28,7 @@ class StepController:
     divergence: float
     """The divergence that is aimed at with a multiplier of 1."""
     highest: float
-    """The highest rate that is gone to."""
+    """The highest rate that is gone to: of A2C it is the critic's, because a policy that moves faster climbs the critic's errors."""
     step: float = 1.0
     """The multiplier of the divergence."""
     stopped: bool = False
@@ -50,7 +50,9 @@ class StepController:
 
         Returns the share of the step that is to be kept, where it went too far.
         """
-        self._approach(divergence, GENTLE)
+        # What is held at the target is the mean of what is kept. A divergence that is not a number is too large.
+        kept = TOO_FAR if self._is_too_far(divergence) else divergence / self.target
+        self._turn(math.exp(GENTLE * (1 - kept)))
         if not self._is_too_far(divergence):
             return None
         return math.sqrt(TOO_FAR * self.target / divergence) if math.isfinite(divergence) else 0.0
@@ -63,17 +65,16 @@ class StepController:
         """After a phase of PPO of so many updates that moved the policy so far: moves the rate."""
         self.stopped = False
         self.highest = FARTHEST / math.sqrt(max(updates, 1))
-        self._approach(divergence, SQUARE_ROOT)
-
-    def _is_too_far(self, divergence: float) -> bool:
-        return math.isnan(divergence) or divergence > TOO_FAR * self.target
-
-    def _approach(self, divergence: float, exponent: float) -> None:
         # A divergence that is not a number is too large; one of 0 says that the rate is too low.
         factor = FASTEST
         if math.isnan(divergence):
             factor = 0.0
         elif divergence > 0:
-            factor = (self.target / divergence) ** exponent
-        moved = self.rate * min(max(factor, 1 / FASTEST), FASTEST)
-        self.rate = min(max(moved, LOWEST), self.highest)
+            factor = (self.target / divergence) ** SQUARE_ROOT
+        self._turn(min(max(factor, 1 / FASTEST), FASTEST))
+
+    def _is_too_far(self, divergence: float) -> bool:
+        return math.isnan(divergence) or divergence > TOO_FAR * self.target
+
+    def _turn(self, factor: float) -> None:
+        self.rate = min(max(self.rate * factor, LOWEST), self.highest)

@@ -236,11 +236,12 @@ class Callback(BaseCallback):
             self.scheduler = self._make_scheduler(max(rollouts, 1), self._starts)
         if self._by_divergence:
             is_ppo = isinstance(model, PPO)
+            critic_rate = self._critic_rate or (1e-3 if is_ppo else 3e-3)
             if self.controller is None:
-                start = min(float(model.lr_schedule(1.0)), 1e-4 if is_ppo else 1e-2)
-                self.controller = StepController(start, 1.0, highest=1e-2)
+                start, highest = float(model.lr_schedule(1.0)), 1e-2 if is_ppo else critic_rate
+                self.controller = StepController(min(start, 1e-4 if is_ppo else highest), 1.0, highest)
             self.controller.divergence = self._target or (0.015 if is_ppo else 0.003)
-            self._steps = Steps(model, self.controller, self._critic_rate or (1e-3 if is_ppo else 3e-3))
+            self._steps = Steps(model, self.controller, critic_rate)
         for name, value in self._values.items():
             self._put(name, value)
         self.model.epgt_state = _Kept(self)

@@ -13,15 +13,19 @@ def controller(rate: float = 1e-3, highest: float = 2e-3, step: float = 1.0) -> 
     return StepController(rate, 0.01, highest, step)
 
 
-def test_a_step_of_a2c_moves_the_rate_by_the_tenth_power_and_goes_no_further_than_four_targets() -> None:
-    moved = controller()
-    assert moved.after_step(0.04) is None
-    assert moved.rate == pytest.approx(1e-3 * 0.25**0.1)
-    assert controller().after_step(0.09) == pytest.approx(2 / 3)
-    for broken in (math.nan, math.inf):
-        moved = controller(1.5e-3)
-        assert moved.after_step(broken) == 0.0
-        assert moved.rate == pytest.approx(1e-3)
+def test_a_step_of_a2c_goes_no_further_than_four_targets_and_moves_the_rate_by_what_is_kept() -> None:
+    for divergence, share, factor in (
+        (0.01, None, 1.0),
+        (0.0, None, math.exp(0.1)),
+        (0.02, None, math.exp(-0.1)),
+        (0.04, None, math.exp(-0.3)),
+        (0.09, 2 / 3, math.exp(-0.3)),
+        (math.nan, 0.0, math.exp(-0.3)),
+        (math.inf, 0.0, math.exp(-0.3)),
+    ):
+        moved = controller()
+        assert moved.after_step(divergence) == (None if share is None else pytest.approx(share))
+        assert moved.rate == pytest.approx(1e-3 * factor)
 
 
 def test_a_phase_moves_the_rate_by_the_square_root_and_by_no_more_than_half_again() -> None:

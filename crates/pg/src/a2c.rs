@@ -31,8 +31,6 @@ use crate::{
     Schedule, StepControl, UpdateStats, losses,
 };
 
-/// The highest rate that step control goes to.
-const HIGHEST_RATE: f64 = 1e-2;
 /// Rows that the value network learns from at a time where it learns alone.
 const PART: usize = 64;
 
@@ -57,7 +55,7 @@ epgt_settings::settings! {
         pub learning_rate: f64 = 7e-4;
         /// How the learning rate changes over training. With `divergence` it is the critic's that changes.
         pub learning_rate_schedule: Schedule = Schedule::Constant;
-        /// Step size of the value network, where `step_control` is `divergence`.
+        /// Step size of the value network, where `step_control` is `divergence`. The policy's never goes above it.
         pub critic_learning_rate: f64 = 3e-3;
         /// Passes of the value network alone over a rollout before the update, in parts of 64 rows, where the value has
         /// networks of its own. One step from 256 rows makes too little of them for a critic, whose errors are then the
@@ -202,7 +200,7 @@ impl A2c {
             settings.rms_prop_eps as f32,
         );
         let start = match settings.step_control {
-            StepControl::Divergence => settings.learning_rate.min(HIGHEST_RATE),
+            StepControl::Divergence => settings.learning_rate.min(settings.critic_learning_rate),
             StepControl::Rate | StepControl::KlAdaptive => settings.learning_rate,
         };
         Self {
@@ -230,7 +228,8 @@ impl A2c {
             divergence: settings.target_divergence,
             step: settings.step,
             critic_rate: settings.critic_learning_rate * share,
-            highest: HIGHEST_RATE,
+            // A policy that moves faster than its critic climbs the critic's errors.
+            highest: settings.critic_learning_rate,
         }
     }
 

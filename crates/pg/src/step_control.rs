@@ -7,13 +7,17 @@
 //!
 //! - The policy that acted is its outputs at the time, which the rollout keeps: the observations were normalised with
 //!   the statistics of that moment, and are not normalised again.
-//! - The divergence grows with the square of the rate. A2C's is noisy, so an update moves the rate by (target /
-//!   divergence)^0.1; PPO's phase moves it by the square root, and neither by more than a factor of 1.5.
+//! - PPO's phase moves the rate by the root of target / divergence, because the divergence grows with the square of the
+//!   rate, and by no more than a factor of 1.5.
+//! - A2C's updates differ by orders of magnitude in how far they go. What is held at the target is the mean of what they
+//!   keep, so an update moves the rate by exp(0.1 (1 - divergence / target)): where few rollouts have much to say and
+//!   most have nothing, the rate must not grow until the many that are noise go as far as the few.
 //! - A rate that starts too high would destroy the policy before any controller acts. A step of A2C goes no further
 //!   than four times its target: what is beyond is taken back at once. PPO starts at a rate of at most 1e-4, and a phase
 //!   ends for the policy, but not for the critic, once a minibatch shows more than four times the target.
 //! - A policy that hardly varies its actions can move far in its weights and hardly at all in its divergence; the rate
-//!   would grow until nothing of what was learned is left. So it has a highest value.
+//!   would grow until nothing of what was learned is left. So it has a highest value: A2C's is the critic's rate, because
+//!   a policy that moves faster than its critic climbs the critic's errors.
 //! - The critic has a rate of its own. Tied to the policy's, it would stop learning wherever the policy should move
 //!   little. Where both share layers, those move with the policy's rate: their steps move the policy.
 //! - A linear schedule of the learning rate is that of the critic. The target does not fall.
@@ -76,11 +80,11 @@ impl StepControl {
 const TOO_FAR: f64 = 4.0;
 /// Beyond so many times the target half of a rollout's rows is not enough to say how far a step went.
 const AT_STAKE: f64 = 2.0;
-/// The most by which one update or phase moves the rate.
+/// The most by which one phase moves the rate.
 const FASTEST: f64 = 1.5;
-/// How strongly one update of A2C moves the rate; its divergence is measured on few rows, and noisy.
+/// How strongly one update of A2C moves the rate: by so much of its logarithm where the policy did not move at all.
 const GENTLE: f64 = 0.1;
-/// The same for a phase of PPO: the divergence grows with the square of the rate.
+/// How strongly one phase of PPO moves it: the divergence grows with the square of the rate.
 const SQUARE_ROOT: f64 = 0.5;
 /// The rate stays above this, so that it can always come back.
 const LOWEST: f64 = 1e-9;
@@ -177,8 +181,11 @@ impl StepController {
                 self.follow_rule(steps, divergence);
                 return None;
             }
-            StepControl::Divergence => self.approach(steps, divergence, GENTLE),
+            StepControl::Divergence => {}
         }
+        // A divergence that is not a number is too large.
+        let kept = (divergence / steps.target()).min(TOO_FAR);
+        self.turn(steps, (GENTLE * (1.0 - kept)).exp());
         let too_far = divergence.is_nan() || divergence > TOO_FAR * steps.target();
         too_far.then(|| {
             let share = (TOO_FAR * steps.target() / divergence).sqrt();
@@ -199,7 +206,10 @@ impl StepController {
     pub fn after_phase(&mut self, steps: &Steps, divergence: f64) {
         self.stopped = false;
         if steps.control == StepControl::Divergence {
-            self.approach(steps, divergence, SQUARE_ROOT);
+            // A divergence that is not a number is too large; one of 0 says that the rate is too low.
+            let factor = (steps.target() / divergence.max(f64::MIN_POSITIVE)).powf(SQUARE_ROOT);
+            let factor = if divergence.is_nan() { 0.0 } else { factor };
+            self.turn(steps, factor.clamp(1.0 / FASTEST, FASTEST));
         }
     }
 
@@ -222,11 +232,8 @@ impl StepController {
         }
     }
 
-    fn approach(&mut self, steps: &Steps, divergence: f64, exponent: f64) {
-        // A divergence that is not a number is too large; one of 0 says that the rate is too low.
-        let factor = (steps.target() / divergence.max(f64::MIN_POSITIVE)).powf(exponent);
-        let factor = if divergence.is_nan() { 0.0 } else { factor };
-        self.rate = (self.rate * factor.clamp(1.0 / FASTEST, FASTEST)).clamp(LOWEST, steps.highest);
+    fn turn(&mut self, steps: &Steps, factor: f64) {
+        self.rate = (self.rate * factor).min(steps.highest).max(LOWEST);
     }
 
     fn follow_rule(&mut self, steps: &Steps, divergence: f64) {
@@ -322,17 +329,43 @@ mod tests {
     };
 
     #[test]
-    fn a_step_of_a2c_moves_the_rate_by_the_tenth_power_and_goes_no_further_than_four_targets() {
-        let mut controller = StepController::new(1e-3);
-        assert_eq!(controller.after_step(&STEPS, 0.04), None);
-        assert!((controller.rate - 1e-3 * 0.25f64.powf(0.1)).abs() < 1e-12);
-        let share = StepController::new(1e-3).after_step(&STEPS, 0.09).unwrap();
-        assert!((share - 2.0 / 3.0).abs() < 1e-12, "the divergence goes with the square");
+    fn a_step_of_a2c_goes_no_further_than_four_targets_and_moves_the_rate_by_what_is_kept() {
+        let rate_after = |divergence| {
+            let mut controller = StepController::new(1e-3);
+            let share = controller.after_step(&STEPS, divergence);
+            (share, controller.rate)
+        };
+        assert_eq!(rate_after(0.01), (None, 1e-3));
+        assert_eq!(rate_after(0.0), (None, 1e-3 * 0.1f64.exp()));
+        assert_eq!(rate_after(0.02), (None, 1e-3 * (-0.1f64).exp()));
+        assert_eq!(rate_after(0.04).0, None);
+        let (share, rate) = rate_after(0.09);
+        assert!(
+            (share.unwrap() - 2.0 / 3.0).abs() < 1e-12,
+            "the divergence goes with the square"
+        );
+        assert!((rate - 1e-3 * (-0.3f64).exp()).abs() < 1e-12);
         for broken in [f64::NAN, f64::INFINITY] {
-            let mut controller = StepController::new(1.5e-3);
-            assert_eq!(controller.after_step(&STEPS, broken), Some(0.0));
-            assert!((controller.rate - 1e-3).abs() < 1e-12);
+            assert_eq!(rate_after(broken), (Some(0.0), rate), "as far as any");
         }
+    }
+
+    #[test]
+    fn the_mean_of_what_is_kept_is_the_target_however_unlike_the_updates_are() {
+        // Most updates say little and every tenth goes a thousand times as far: the divergence is the square of the rate
+        // times this.
+        let (mut controller, mut kept) = (StepController::new(1e-4), 0.0);
+        let steps = Steps { highest: 1.0, ..STEPS };
+        let (warm_up, updates) = (1_000, 10_000);
+        for update in 0..warm_up + updates {
+            let spread = if update % 10 == 0 { 1e5 } else { 1e2 };
+            let divergence = spread * controller.rate.powi(2);
+            let share = controller.after_step(&steps, divergence).unwrap_or(1.0);
+            if update >= warm_up {
+                kept += divergence * share.powi(2);
+            }
+        }
+        assert!((kept / f64::from(updates) / steps.target() - 1.0).abs() < 0.01);
     }
 
     #[test]
