@@ -164,3 +164,23 @@ fn environments_are_compared_where_noise_is_scheduled_and_need_to_be_four() {
     );
     assert!(refused(&[("noise_spread", "0.5")]).contains("from 1 to 10 is wanted"));
 }
+
+#[test]
+fn a_goal_that_is_seldom_seen_is_found_by_the_noise_of_a_single_number() {
+    // Started with a deviation of 1, the policy stops moving before it has seen the goal from each of these seeds.
+    for seed in ["300", "303", "310", "319"] {
+        let config = Config::build(&assignments(&[
+            ("task", "MountainCarContinuous-v0"),
+            ("algo", "ppo"),
+            ("scheduler", "fixed"),
+            ("seed", seed),
+        ]))
+        .unwrap();
+        let mut trainer = Trainer::new(&config).unwrap();
+        while !trainer.is_finished() {
+            trainer.iterate().unwrap();
+        }
+        let score = trainer.counters.mean_return().unwrap();
+        assert!(score > 85.0, "seed {seed}: {score}");
+    }
+}
