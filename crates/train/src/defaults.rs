@@ -165,8 +165,22 @@ fn a2c(family: &str) -> Pairs {
             ("a2c.gae_lambda", "0.9"),
             ("a2c.ent_coef", "0.0"),
         ],
-        "PixelCatch" => &[("n_envs", "16"), ("a2c.n_steps", "8"), ("a2c.learning_rate", "1e-3")],
-        "atari" => &[("n_envs", "16"), ("a2c.learning_rate_schedule", "linear")],
+        "PixelCatch" => &[
+            ("n_envs", "16"),
+            ("a2c.n_steps", "8"),
+            ("a2c.learning_rate", "1e-3"),
+            ("a2c.target_divergence", "0.01"),
+        ],
+        "atari" => &[
+            ("n_envs", "16"),
+            ("a2c.learning_rate_schedule", "linear"),
+            ("a2c.target_divergence", "0.01"),
+        ],
+        "images" => &[
+            ("n_envs", "16"),
+            ("a2c.ent_coef", "0.0"),
+            ("a2c.target_divergence", "0.01"),
+        ],
         "BipedalWalker" | "BipedalWalkerHardcore" => &[
             ("n_envs", "16"),
             ("a2c.n_steps", "8"),
