@@ -11,6 +11,7 @@ mod common;
 
 use std::ffi::OsString;
 use std::fs::{self, File};
+use std::path::PathBuf;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -282,9 +283,10 @@ impl Case {
             match program.try_wait().unwrap() {
                 Some(status) => break status,
                 None if begun.elapsed() > LIMIT => {
+                    let waiting = what_waits(place);
                     let _ = program.kill();
                     let _ = program.wait();
-                    return Err("it does not end".to_string());
+                    return Err(format!("it does not end; {waiting}"));
                 }
                 None => std::thread::sleep(Duration::from_millis(1)),
             }
@@ -333,16 +335,33 @@ impl Case {
     }
 }
 
-/// No process that was started in the place is left; a worker inherits the directory, and so does what it starts.
+/// The processes that were started in the place; a worker inherits the directory, and so does what it starts.
+fn processes_of(place: &Place) -> impl Iterator<Item = PathBuf> {
+    let directory = place.path("").canonicalize().unwrap();
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|process| process.path());
+    processes.filter(move |process| fs::read_link(process.join("cwd")).is_ok_and(|there| there == directory))
+}
+
+/// What each thread of these processes waits for in the kernel.
+fn what_waits(place: &Place) -> String {
+    let threads =
+        processes_of(place).flat_map(|process| fs::read_dir(process.join("task")).into_iter().flatten().flatten());
+    let told = threads.map(|thread| {
+        let of = |name: &str| fs::read_to_string(thread.path().join(name)).unwrap_or_default();
+        format!(
+            "{} {} waits in {}",
+            thread.path().display(),
+            of("comm").trim(),
+            of("wchan")
+        )
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+/// No process that was started in the place is left.
 fn none_lives(place: &Place) -> Result<(), String> {
-    let (directory, begun) = (place.path("").canonicalize().unwrap(), Instant::now());
-    let lives = || {
-        let processes = fs::read_dir("/proc").unwrap().flatten().map(|process| process.path());
-        let mut here =
-            processes.filter(|process| fs::read_link(process.join("cwd")).is_ok_and(|there| there == directory));
-        here.next()
-    };
-    while let Some(process) = lives() {
+    let begun = Instant::now();
+    while let Some(process) = processes_of(place).next() {
         if begun.elapsed() > Duration::from_secs(5) {
             let command = fs::read_to_string(process.join("cmdline")).unwrap_or_default();
             return Err(format!("{process:?} has outlived the program: {command:?}"));
