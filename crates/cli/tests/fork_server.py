@@ -21,7 +21,7 @@ import sys
 import traceback
 
 LAUNCHER = """#!{python} -IS
-import _socket, os, sys
+import _signal, _socket, os, sys
 fds = [0, 2, *map(int, sys.argv[3:])]
 line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
 line.connect({socket!r})
@@ -31,7 +31,10 @@ for fd in fds:
     os.close(fd)
 status = line.recv(100)
 if status.startswith(b"signal"):
-    os.kill(os.getpid(), int(status[6:]))
+    number = int(status[6:])
+    if number != _signal.SIGKILL:
+        _signal.signal(number, _signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 os._exit(int(status[4:] or 99))
 """
 
