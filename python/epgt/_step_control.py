@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+FARTHEST_STEP = 8.0
+"""A step of A2C goes no further than so many times the target."""
 TOO_FAR = 4.0
-"""A step goes no further than so many times the target, and a phase that does ends for the policy."""
+"""A phase of PPO that goes further than so many times the target ends for the policy."""
 FASTEST = 1.5
 """The most by which one phase moves the rate."""
 GENTLE = 0.1
@@ -51,15 +53,16 @@ class StepController:
         Returns the share of the step that is to be kept, where it went too far.
         """
         # What is held at the target is the mean of what is kept. A divergence that is not a number is too large.
-        kept = TOO_FAR if self._is_too_far(divergence) else divergence / self.target
+        too_far = self._is_beyond(FARTHEST_STEP, divergence)
+        kept = FARTHEST_STEP if too_far else divergence / self.target
         self._turn(math.exp(GENTLE * (1 - kept)))
-        if not self._is_too_far(divergence):
+        if not too_far:
             return None
-        return math.sqrt(TOO_FAR * self.target / divergence) if math.isfinite(divergence) else 0.0
+        return math.sqrt(FARTHEST_STEP * self.target / divergence) if math.isfinite(divergence) else 0.0
 
     def before_minibatch(self, divergence: float) -> None:
         """Before a step of PPO on a minibatch that shows this divergence."""
-        self.stopped = self.stopped or self._is_too_far(divergence)
+        self.stopped = self.stopped or self._is_beyond(TOO_FAR, divergence)
 
     def after_phase(self, divergence: float, updates: int) -> None:
         """After a phase of PPO of so many updates that moved the policy so far: moves the rate."""
@@ -73,8 +76,8 @@ class StepController:
             factor = (self.target / divergence) ** SQUARE_ROOT
         self._turn(min(max(factor, 1 / FASTEST), FASTEST))
 
-    def _is_too_far(self, divergence: float) -> bool:
-        return math.isnan(divergence) or divergence > TOO_FAR * self.target
+    def _is_beyond(self, targets: float, divergence: float) -> bool:
+        return math.isnan(divergence) or divergence > targets * self.target
 
     def _turn(self, factor: float) -> None:
         self.rate = min(max(self.rate * factor, LOWEST), self.highest)

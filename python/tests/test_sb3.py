@@ -227,7 +227,7 @@ def divergence_by_hand(before: Any, after: Any, rows: Any) -> float:
 
 
 @pytest.mark.parametrize("task", ["CartPole-v1", "Pendulum-v1"])
-def test_a_step_of_a2c_beyond_four_targets_is_taken_back_to_that(task: str) -> None:
+def test_a_step_of_a2c_beyond_eight_targets_is_taken_back_to_that(task: str) -> None:
     import copy
 
     import epgt.sb3
@@ -245,12 +245,12 @@ def test_a_step_of_a2c_beyond_four_targets_is_taken_back_to_that(task: str) -> N
 
     model.train = watched
     model.learn(128 * 5, callback=callback)
-    taken_back = [kept for kept, made in found if made > 4e-5]
+    taken_back = [kept for kept, made in found if made > 8e-5]
     assert taken_back, found
-    # The divergence goes with the square of the step: to first order what is kept is four targets.
-    assert np.median(taken_back) == pytest.approx(4e-5, rel=0.25)
+    # The divergence goes with the square of the step: to first order what is kept is eight targets.
+    assert np.median(taken_back) == pytest.approx(8e-5, rel=0.25)
     for kept, made in found:
-        assert made > 4e-5 or kept == pytest.approx(made, rel=1e-2, abs=1e-9)
+        assert made > 8e-5 or kept == pytest.approx(made, rel=1e-2, abs=1e-9)
 
 
 def test_a_policy_of_a2c_never_moves_faster_than_its_critic() -> None:

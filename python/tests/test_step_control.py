@@ -13,15 +13,15 @@ def controller(rate: float = 1e-3, highest: float = 2e-3, step: float = 1.0) -> 
     return StepController(rate, 0.01, highest, step)
 
 
-def test_a_step_of_a2c_goes_no_further_than_four_targets_and_moves_the_rate_by_what_is_kept() -> None:
+def test_a_step_of_a2c_goes_no_further_than_eight_targets_and_moves_the_rate_by_what_is_kept() -> None:
     for divergence, share, factor in (
         (0.01, None, 1.0),
         (0.0, None, math.exp(0.1)),
         (0.02, None, math.exp(-0.1)),
-        (0.04, None, math.exp(-0.3)),
-        (0.09, 2 / 3, math.exp(-0.3)),
-        (math.nan, 0.0, math.exp(-0.3)),
-        (math.inf, 0.0, math.exp(-0.3)),
+        (0.08, None, math.exp(-0.7)),
+        (0.18, 2 / 3, math.exp(-0.7)),
+        (math.nan, 0.0, math.exp(-0.7)),
+        (math.inf, 0.0, math.exp(-0.7)),
     ):
         moved = controller()
         assert moved.after_step(divergence) == (None if share is None else pytest.approx(share))

@@ -13,7 +13,7 @@
 //!   keep, so an update moves the rate by exp(0.1 (1 - divergence / target)): where few rollouts have much to say and
 //!   most have nothing, the rate must not grow until the many that are noise go as far as the few.
 //! - A rate that starts too high would destroy the policy before any controller acts. A step of A2C goes no further
-//!   than four times its target: what is beyond is taken back at once. PPO starts at a rate of at most 1e-4, and a phase
+//!   than eight times its target: what is beyond is taken back at once. PPO starts at a rate of at most 1e-4, and a phase
 //!   ends for the policy, but not for the critic, once a minibatch shows more than four times the target.
 //! - A policy that hardly varies its actions can move far in its weights and hardly at all in its divergence; the rate
 //!   would grow until nothing of what was learned is left. So it has a highest value: A2C's is the critic's rate, because
@@ -76,7 +76,9 @@ impl StepControl {
     }
 }
 
-/// A step goes no further than so many times the target, and a phase that does ends for the policy.
+/// A step of A2C goes no further than so many times the target.
+const FARTHEST_STEP: f64 = 8.0;
+/// A phase of PPO that goes further than so many times the target ends for the policy.
 const TOO_FAR: f64 = 4.0;
 /// Beyond so many times the target half of a rollout's rows is not enough to say how far a step went.
 const AT_STAKE: f64 = 2.0;
@@ -184,11 +186,11 @@ impl StepController {
             StepControl::Divergence => {}
         }
         // A divergence that is not a number is too large.
-        let kept = (divergence / steps.target()).min(TOO_FAR);
+        let kept = (divergence / steps.target()).min(FARTHEST_STEP);
         self.turn(steps, (GENTLE * (1.0 - kept)).exp());
-        let too_far = divergence.is_nan() || divergence > TOO_FAR * steps.target();
+        let too_far = divergence.is_nan() || divergence > FARTHEST_STEP * steps.target();
         too_far.then(|| {
-            let share = (TOO_FAR * steps.target() / divergence).sqrt();
+            let share = (FARTHEST_STEP * steps.target() / divergence).sqrt();
             if share.is_finite() { share } else { 0.0 }
         })
     }
@@ -329,7 +331,7 @@ mod tests {
     };
 
     #[test]
-    fn a_step_of_a2c_goes_no_further_than_four_targets_and_moves_the_rate_by_what_is_kept() {
+    fn a_step_of_a2c_goes_no_further_than_eight_targets_and_moves_the_rate_by_what_is_kept() {
         let rate_after = |divergence| {
             let mut controller = StepController::new(1e-3);
             let share = controller.after_step(&STEPS, divergence);
@@ -338,13 +340,13 @@ mod tests {
         assert_eq!(rate_after(0.01), (None, 1e-3));
         assert_eq!(rate_after(0.0), (None, 1e-3 * 0.1f64.exp()));
         assert_eq!(rate_after(0.02), (None, 1e-3 * (-0.1f64).exp()));
-        assert_eq!(rate_after(0.04).0, None);
-        let (share, rate) = rate_after(0.09);
+        assert_eq!(rate_after(0.08).0, None);
+        let (share, rate) = rate_after(0.18);
         assert!(
             (share.unwrap() - 2.0 / 3.0).abs() < 1e-12,
             "the divergence goes with the square"
         );
-        assert!((rate - 1e-3 * (-0.3f64).exp()).abs() < 1e-12);
+        assert!((rate - 1e-3 * (-0.7f64).exp()).abs() < 1e-12);
         for broken in [f64::NAN, f64::INFINITY] {
             assert_eq!(rate_after(broken), (Some(0.0), rate), "as far as any");
         }

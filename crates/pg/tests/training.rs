@@ -397,7 +397,7 @@ fn every_hyperparameter_is_read_back_as_it_was_set() {
     }
 }
 
-/// The mean divergence that is kept of a step, at most four targets, and the mean rate over the last updates of a training run that
+/// The mean divergence that is kept of a step, at most eight targets, and the mean rate over the last updates of a training run that
 /// starts at a learning rate.
 fn controlled(settings: &dyn MethodSettings, target: f64, learning_rate: f64, task: &str) -> (f64, f64) {
     let mut settings = settings.boxed();
@@ -409,7 +409,7 @@ fn controlled(settings: &dyn MethodSettings, target: f64, learning_rate: f64, ta
         training.update();
         if update >= count {
             let moved = f64::from(training.method.stats().divergence.unwrap());
-            divergence += moved.min(4.0 * target) / f64::from(count);
+            divergence += moved.min(8.0 * target) / f64::from(count);
             rate += training.method.learning_rate() / f64::from(count);
         }
     }
