@@ -135,7 +135,7 @@ class Callback(BaseCallback):
     a schedule that the model has of its own. The scheduler is rewarded with the mean reward per step of the next
     rollout, or with what `reward` makes of the model.
 
-    With `step_control="divergence"` the learning rate of the policy is found: every update of A2C is to move the policy
+    With `step_control="divergence"` the learning rate of the policy is found, and the model's decides nothing: every update of A2C is to move the policy
     by a divergence of `target_divergence` (0.003), every phase of PPO by 0.015, and the critic has the rate
     `critic_learning_rate` (0.003, and 0.001 for PPO). `step` can be scheduled then: it multiplies the target.
 
@@ -238,8 +238,8 @@ class Callback(BaseCallback):
             is_ppo = isinstance(model, PPO)
             critic_rate = self._critic_rate or (1e-3 if is_ppo else 3e-3)
             if self.controller is None:
-                start, highest = float(model.lr_schedule(1.0)), 1e-2 if is_ppo else critic_rate
-                self.controller = StepController(min(start, 1e-4 if is_ppo else highest), 1.0, highest)
+                start, highest = (1e-4, 1e-2) if is_ppo else (7e-4, critic_rate)
+                self.controller = StepController(min(start, highest), 1.0, highest)
             self.controller.divergence = self._target or (0.015 if is_ppo else 0.003)
             self._steps = Steps(model, self.controller, critic_rate)
         for name, value in self._values.items():

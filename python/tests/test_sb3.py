@@ -266,12 +266,11 @@ def test_a_policy_of_a2c_never_moves_faster_than_its_critic() -> None:
 def test_the_divergence_of_a_phase_is_what_was_aimed_at_in_the_end() -> None:
     import epgt.sb3
 
-    model = make("PPO", n_steps=128, learning_rate=1e-6)
+    model = make("PPO", n_steps=128, learning_rate=1.0)
     callback = epgt.sb3.Callback(step_control="divergence", target_divergence=0.002)
     found, ended = [], callback._end_phase
     callback._end_phase = lambda: (ended(), found.append(callback._steps.divergence))[0]
     model.learn(512 * 24, callback=callback)
-    assert found[1] < 1e-5
     assert np.mean(found[-6:]) == pytest.approx(0.002, rel=0.5)
 
 

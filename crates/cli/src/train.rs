@@ -45,6 +45,9 @@ pub fn run(args: &TrainArgs, program: &Path) -> Result<Done, String> {
         ));
     }
     config.validate().map_err(output::told)?;
+    if !args.quiet {
+        tell_of_idle(args, &config)?;
+    }
     setup::ensure(&config.task().map_err(output::told)?, args.yes)?;
     train_all(args, &begun(args, config)?, program)
 }
@@ -288,6 +291,19 @@ fn train_all(args: &TrainArgs, batch: &Batch, program: &Path) -> Result<Done, St
     });
     let ends: Vec<_> = ends.iter().map(|end| lock(end).take()).collect();
     report(args, batch, ends)
+}
+
+/// Says which settings of the command line decide nothing.
+fn tell_of_idle(args: &TrainArgs, config: &Config) -> Result<(), String> {
+    for (how, said) in on_command_line(args)? {
+        let name = said.key.rsplit('.').next().unwrap_or(&said.key);
+        if config.method.idle().contains(&name) {
+            output::note(&format!(
+                "{how} decides nothing: steps are as long as step_control says. Learning rates are for --set step_control=rate."
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Sets up the run of a job.

@@ -396,3 +396,22 @@ fn networks_are_shaped_by_flags_that_are_short_for_settings() {
     let report: serde_json::Value = serde_json::from_str(&ended.stdout).expect("JSON on stdout");
     assert!(report["mean_return"].as_f64().expect("a return") < 0.0);
 }
+
+#[test]
+fn who_says_a_learning_rate_that_decides_nothing_is_told() {
+    let place = Place::new();
+    let train = |out: &str, settings: &[&str]| {
+        let ended = place.run(&[&["train", "CartPole-v1", "--steps", "512", "--out", out, "--json"], settings].concat());
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        ended
+    };
+    let digest = |stdout: &str| stdout.split("\"policy_sha256\":").nth(1).map(|rest| rest[..66].to_string());
+    let told = "--set learning_rate=0.1 decides nothing";
+    let (usual, idle) = (train("usual", &[]), train("idle", &["--set", "learning_rate=0.1"]));
+    assert!(idle.stderr.contains(told), "{idle:?}");
+    assert!(!usual.stderr.contains("decides nothing"), "{usual:?}");
+    assert_eq!(digest(&idle.stdout), digest(&usual.stdout), "and it does not");
+    let rates = train("rates", &["--set", "learning_rate=0.1", "--set", "step_control=rate"]);
+    assert!(!rates.stderr.contains("decides nothing"), "{rates:?}");
+    assert_ne!(digest(&rates.stdout), digest(&usual.stdout));
+}

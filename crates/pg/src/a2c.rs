@@ -33,6 +33,8 @@ use crate::{
 
 /// Rows that the value network learns from at a time where it learns alone.
 const PART: usize = 64;
+/// The rate that step control starts at. A step that goes too far is taken back at once, so it need not be low.
+const START: f64 = 7e-4;
 
 epgt_settings::settings! {
     /// Settings of A2C, in Stable-Baselines3's words.
@@ -41,8 +43,8 @@ epgt_settings::settings! {
         /// Steps that every environment takes before an update.
         @ "T"
         pub n_steps: usize = 5;
-        /// What says how long the policy's steps are. With `divergence` the rate is found, and learning_rate is only
-        /// where it starts.
+        /// What says how long the policy's steps are. With `divergence` the rate is found, and learning_rate
+        /// decides nothing.
         pub step_control: StepControl = StepControl::Rate;
         /// How far one update should move the policy, where `step_control` is not `rate`: the mean KL divergence over
         /// the rollout's rows.
@@ -200,7 +202,7 @@ impl A2c {
             settings.rms_prop_eps as f32,
         );
         let start = match settings.step_control {
-            StepControl::Divergence => settings.learning_rate.min(settings.critic_learning_rate),
+            StepControl::Divergence => START.min(settings.critic_learning_rate),
             StepControl::Rate | StepControl::KlAdaptive => settings.learning_rate,
         };
         Self {

@@ -34,8 +34,8 @@ use crate::{
     StepControl, UpdateStats, losses,
 };
 
-/// The highest rate that step control starts at: a phase makes hundreds of steps before the divergence is known.
-const HIGHEST_START: f64 = 1e-4;
+/// The rate that step control starts at: low, because a phase makes hundreds of steps before the divergence is known.
+const START: f64 = 1e-4;
 /// How far step control may let a phase move a weight, where its steps went in random directions: it says what the
 /// highest rate of a phase with so many steps is.
 const FARTHEST: f64 = 0.01;
@@ -52,8 +52,8 @@ epgt_settings::settings! {
         pub batch_size: usize = 64;
         /// Passes over the rollout in an update phase.
         pub n_epochs: usize = 10;
-        /// What says how long the policy's steps are. With `divergence` the rate is found, and learning_rate is only
-        /// where it starts, or 1e-4 where that is lower.
+        /// What says how long the policy's steps are. With `divergence` the rate is found, and learning_rate
+        /// decides nothing.
         pub step_control: StepControl = StepControl::Rate;
         /// How far an update phase should move the policy, where `step_control` is not `rate`: the mean KL divergence
         /// over the rollout's rows.
@@ -353,7 +353,7 @@ impl Ppo {
     pub fn new(settings: PpoSettings, agent: &ActorCritic, rng: Pcg64) -> Self {
         let (beta1, beta2) = (settings.adam_beta1 as f32, settings.adam_beta2 as f32);
         let start = match settings.step_control {
-            StepControl::Divergence => settings.learning_rate.min(HIGHEST_START),
+            StepControl::Divergence => START,
             StepControl::Rate | StepControl::KlAdaptive => settings.learning_rate,
         };
         Self {

@@ -13,7 +13,7 @@
 //!   keep, so an update moves the rate by exp(0.1 (1 - divergence / target)): where few rollouts have much to say and
 //!   most have nothing, the rate must not grow until the many that are noise go as far as the few.
 //! - A rate that starts too high would destroy the policy before any controller acts. A step of A2C goes no further
-//!   than eight times its target: what is beyond is taken back at once. PPO starts at a rate of at most 1e-4, and a phase
+//!   than eight times its target: what is beyond is taken back at once. PPO starts at a rate of 1e-4, and a phase
 //!   ends for the policy, but not for the critic, once a minibatch shows more than four times the target.
 //! - A policy that hardly varies its actions can move far in its weights and hardly at all in its divergence; the rate
 //!   would grow until nothing of what was learned is left. So it has a highest value: A2C's is the critic's rate, because
