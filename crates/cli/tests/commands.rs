@@ -401,11 +401,22 @@ fn networks_are_shaped_by_flags_that_are_short_for_settings() {
 fn who_says_a_learning_rate_that_decides_nothing_is_told() {
     let place = Place::new();
     let train = |out: &str, settings: &[&str]| {
-        let ended = place.run(&[&["train", "CartPole-v1", "--steps", "512", "--out", out, "--json"], settings].concat());
+        let ended = place.run(
+            &[
+                &["train", "CartPole-v1", "--steps", "512", "--out", out, "--json"],
+                settings,
+            ]
+            .concat(),
+        );
         assert_eq!(ended.code, Some(0), "{ended:?}");
         ended
     };
-    let digest = |stdout: &str| stdout.split("\"policy_sha256\":").nth(1).map(|rest| rest[..66].to_string());
+    let digest = |stdout: &str| {
+        stdout
+            .split("\"policy_sha256\":")
+            .nth(1)
+            .map(|rest| rest[..66].to_string())
+    };
     let told = "--set learning_rate=0.1 decides nothing";
     let (usual, idle) = (train("usual", &[]), train("idle", &["--set", "learning_rate=0.1"]));
     assert!(idle.stderr.contains(told), "{idle:?}");

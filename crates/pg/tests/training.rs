@@ -432,8 +432,14 @@ fn the_policy_moves_as_far_as_it_should_whatever_the_target() {
         for share in [0.1, 1.0] {
             // A2C holds this mean, PPO that of the logarithm.
             let (a2c_target, ppo_target) = (0.003 * share, 0.005 * share);
-            let a2c = A2cSettings { target_divergence: a2c_target, ..a2c };
-            let ppo = PpoSettings { target_divergence: ppo_target, ..ppo };
+            let a2c = A2cSettings {
+                target_divergence: a2c_target,
+                ..a2c
+            };
+            let ppo = PpoSettings {
+                target_divergence: ppo_target,
+                ..ppo
+            };
             let methods: [(&dyn MethodSettings, f64, f64); 2] = [(&a2c, a2c_target, 1.3), (&ppo, ppo_target, 2.0)];
             for (settings, target, within) in methods {
                 let (divergence, rate) = controlled(settings, target, task);
@@ -449,7 +455,10 @@ fn the_policy_moves_as_far_as_it_should_whatever_the_target() {
 
 #[test]
 fn by_divergence_a_learning_rate_decides_nothing() {
-    for mut settings in methods().into_iter().filter(|settings| settings.idle().contains(&"learning_rate")) {
+    for mut settings in methods()
+        .into_iter()
+        .filter(|settings| settings.idle().contains(&"learning_rate"))
+    {
         let mut digest = |learning_rate| {
             settings.set(settings.index("learning_rate").unwrap(), learning_rate);
             let mut training = Training::new("CartPole-v1", 2, true, settings.clone());
