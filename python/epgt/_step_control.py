@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-FARTHEST_STEP = 8.0
-"""A step of A2C goes no further than so many times the target."""
+MOST_KEPT = 8.0
+"""A2C keeps no more of a step than so many times the target."""
 TOO_FAR = 4.0
 """A phase of PPO that goes further than so many times the target ends for the policy."""
 FASTEST = 1.5
@@ -53,12 +53,12 @@ class StepController:
         Returns the share of the step that is to be kept, where it went too far.
         """
         # What is held at the target is the mean of what is kept. A divergence that is not a number is too large.
-        too_far = self._is_beyond(FARTHEST_STEP, divergence)
-        kept = FARTHEST_STEP if too_far else divergence / self.target
+        too_far = self._is_beyond(MOST_KEPT, divergence)
+        kept = MOST_KEPT if too_far else divergence / self.target
         self._turn(math.exp(GENTLE * (1 - kept)))
         if not too_far:
             return None
-        return math.sqrt(FARTHEST_STEP * self.target / divergence) if math.isfinite(divergence) else 0.0
+        return math.sqrt(MOST_KEPT * self.target / divergence) if math.isfinite(divergence) else 0.0
 
     def before_minibatch(self, divergence: float) -> None:
         """Before a step of PPO on a minibatch that shows this divergence."""

@@ -135,9 +135,10 @@ class Callback(BaseCallback):
     a schedule that the model has of its own. The scheduler is rewarded with the mean reward per step of the next
     rollout, or with what `reward` makes of the model.
 
-    With `step_control="divergence"` the learning rate of the policy is found, and the model's decides nothing: every update of A2C is to move the policy
-    by a divergence of `target_divergence` (0.003), every phase of PPO by 0.015, and the critic has the rate
-    `critic_learning_rate` (0.003, and 0.001 for PPO). `step` can be scheduled then: it multiplies the target.
+    With `step_control="divergence"` the learning rate of the policy is found, and the model's decides nothing: every
+    update of A2C is to move the policy by a divergence of `target_divergence` (0.003), every phase of PPO by 0.015, and
+    the critic has the rate `critic_learning_rate` (0.003, and 0.001 for PPO). `step` can be scheduled then: it
+    multiplies the target.
 
     `model.save` keeps the state: a callback that is made alike goes on with it when a loaded model learns on.
     """

@@ -293,15 +293,23 @@ fn train_all(args: &TrainArgs, batch: &Batch, program: &Path) -> Result<Done, St
     report(args, batch, ends)
 }
 
-/// Says which settings of the command line decide nothing.
+/// Says which rates of the command line decide nothing, and where they would. The rule kl-adaptive starts at
+/// `learning_rate`, so that it does decide something there.
 fn tell_of_idle(args: &TrainArgs, config: &Config) -> Result<(), String> {
+    let entries = config.method.entries();
+    let Some(control) = entries.iter().find(|entry| entry.key == "step_control") else {
+        return Ok(());
+    };
+    let control = control.value.trim_matches('"');
     for (how, said) in on_command_line(args)? {
-        let name = said.key.rsplit('.').next().unwrap_or(&said.key);
-        if config.method.idle().contains(&name) {
-            output::note(&format!(
-                "{how} decides nothing: steps are as long as step_control says. Learning rates are for --set step_control=rate."
-            ));
-        }
+        let wanted = match said.key.rsplit('.').next() {
+            Some("learning_rate") if control == "divergence" => "rate",
+            Some("critic_learning_rate") if control != "divergence" => "divergence",
+            _ => continue,
+        };
+        output::note(&format!(
+            "{how} decides nothing with step_control={control}; it is for --set step_control={wanted}."
+        ));
     }
     Ok(())
 }

@@ -417,7 +417,8 @@ fn who_says_a_learning_rate_that_decides_nothing_is_told() {
             .nth(1)
             .map(|rest| rest[..66].to_string())
     };
-    let told = "--set learning_rate=0.1 decides nothing";
+    let told =
+        "--set learning_rate=0.1 decides nothing with step_control=divergence; it is for --set step_control=rate.";
     let (usual, idle) = (train("usual", &[]), train("idle", &["--set", "learning_rate=0.1"]));
     assert!(idle.stderr.contains(told), "{idle:?}");
     assert!(!usual.stderr.contains("decides nothing"), "{usual:?}");
@@ -425,4 +426,16 @@ fn who_says_a_learning_rate_that_decides_nothing_is_told() {
     let rates = train("rates", &["--set", "learning_rate=0.1", "--set", "step_control=rate"]);
     assert!(!rates.stderr.contains("decides nothing"), "{rates:?}");
     assert_ne!(digest(&rates.stdout), digest(&usual.stdout));
+    // The rule starts at it.
+    let rule = |out: &str, rate| train(out, &["--set", rate, "--set", "step_control=kl-adaptive"]);
+    let (low, high) = (rule("low", "learning_rate=0.0001"), rule("high", "learning_rate=0.01"));
+    assert!(!low.stderr.contains("decides nothing"), "{low:?}");
+    assert_ne!(digest(&low.stdout), digest(&high.stdout));
+    let critics = train(
+        "critics",
+        &["--set", "critic_learning_rate=0.01", "--set", "step_control=rate"],
+    );
+    let told =
+        "critic_learning_rate=0.01 decides nothing with step_control=rate; it is for --set step_control=divergence.";
+    assert!(critics.stderr.contains(told), "{critics:?}");
 }

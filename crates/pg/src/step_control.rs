@@ -76,8 +76,8 @@ impl StepControl {
     }
 }
 
-/// A step of A2C goes no further than so many times the target.
-const FARTHEST_STEP: f64 = 8.0;
+/// A2C keeps no more of a step than so many times the target.
+const MOST_KEPT: f64 = 8.0;
 /// A phase of PPO that goes further than so many times the target ends for the policy.
 const TOO_FAR: f64 = 4.0;
 /// Beyond so many times the target half of a rollout's rows is not enough to say how far a step went.
@@ -186,11 +186,11 @@ impl StepController {
             StepControl::Divergence => {}
         }
         // A divergence that is not a number is too large.
-        let kept = (divergence / steps.target()).min(FARTHEST_STEP);
+        let kept = (divergence / steps.target()).min(MOST_KEPT);
         self.turn(steps, (GENTLE * (1.0 - kept)).exp());
-        let too_far = divergence.is_nan() || divergence > FARTHEST_STEP * steps.target();
+        let too_far = divergence.is_nan() || divergence > MOST_KEPT * steps.target();
         too_far.then(|| {
-            let share = (FARTHEST_STEP * steps.target() / divergence).sqrt();
+            let share = (MOST_KEPT * steps.target() / divergence).sqrt();
             if share.is_finite() { share } else { 0.0 }
         })
     }
